@@ -72,6 +72,7 @@ class Additions:
         self._is_pairwise = plan.scheme.is_pairwise
         if self._is_pairwise:
             self._pairs = {ends: qp for qp, ends in enumerate(zip(plan.qp_src.tolist(), plan.qp_dst.tolist()))}
+        self._ways: dict[tuple[int, int], tuple[int, int, int, int, int]] = {}
         self._times: dict[tuple[int, int], tuple[int, int]] = {}
         self._keys = stream_key(plan.chance_seed, SENDERS), stream_key(plan.chance_seed, RECEIVERS)
         outgoing = np.diff(fabric.node_first_port)[fabric.hosts]
@@ -96,16 +97,23 @@ class Additions:
         return Addition(number, qp, src, dst, size_bytes, packets, start_ps, priority, pair)
 
     def _pair(self, number: int, src: int, dst: int) -> Pair:
-        plan = self._plan
-        port, reply_port = self._port(number, src, dst), self._port(number, dst, src)
-        base_rtt_ps, base_delay_ps = self._times.get((src, dst)) or self._times_of(number, src, dst, port, reply_port)
-        paths = 1
-        if plan.scheme.routing == "source":
-            paths = int(count_paths(self._fabric, plan.scheme, np.array([port]), np.array([dst]))[0])
-        key, reply_key = (hash63(key, number) for key in self._keys)
-        remaining = OPEN if self._is_pairwise else 1
-        ports, times = (port, reply_port), (base_rtt_ps, base_delay_ps)
-        return Pair(number, src, dst, *ports, *times, key, reply_key, paths, remaining)
+        port, reply_port, rtt_ps, delay_ps, paths = self._ways.get((src, dst)) or self._way(number, src, dst)
+        key, reply_key = self._keys
+        return Pair(
+            number, src, dst, port, reply_port, rtt_ps, delay_ps, hash63(key, number), hash63(reply_key, number), paths,
+            OPEN if self._is_pairwise else 1,
+        )  # fmt: skip
+
+    def _way(self, number: int, src: int, dst: int) -> tuple[int, int, int, int, int]:
+        """Return ports, base RTT and delay, and paths of a queue pair."""
+        port, reply_port, paths = self._port(number, src, dst), self._port(number, dst, src), 1
+        if self._plan.scheme.routing == "source":
+            paths = int(count_paths(self._fabric, self._plan.scheme, np.array([port]), np.array([dst]))[0])
+        times = self._times.get((src, dst)) or self._times_of(number, src, dst, port, reply_port)
+        found = port, reply_port, *times, paths
+        if self._is_alike and self._has_one_port:
+            self._ways[src, dst] = found
+        return found
 
     def _port(self, number: int, src: int, dst: int) -> int:
         if self._has_one_port:

@@ -48,12 +48,10 @@ def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) ->
     if name != "simpy":
         reason = why_not_compiled()
         if not reason:
-            with uncollected():
-                from rdmacc.engine.compiled.engine import CompiledEngine
-                from rdmacc.engine.compiled.tables.tables import is_plain, kind_of
-
-            spare: CompiledEngine | None = _SPARE.take(kind_of(plan)) if is_plain(plan) else None
-            return spare.rewind(plan, order, threads) if spare else CompiledEngine(plan, order, threads)
+            made, is_plain, kind_of = _compiled()
+            spare = _SPARE.take(kind_of(plan)) if is_plain(plan) else None
+            found: Engine = spare.rewind(plan, order, threads) if spare else made(plan, order, threads)
+            return found
         if name == "compiled":
             raise ConfigError("engine", name, f"'simpy' or 'auto' here: {reason}")
         _log.warning("rdmacc: using the SimPy engine: %s", reason)
@@ -62,18 +60,24 @@ def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) ->
     return Network(plan)
 
 
+@cache
+def _compiled() -> tuple[Any, Any, Any]:
+    """Return the compiled engine, and what tells plans apart for it."""
+    with uncollected():
+        from rdmacc.engine.compiled.engine import CompiledEngine
+        from rdmacc.engine.compiled.tables.tables import is_plain, kind_of
+    return CompiledEngine, is_plain, kind_of
+
+
 def load_engine(plan: Plan, saved: dict[str, Any]) -> Engine:
     reason = why_not_compiled()
     if reason:
         raise ConfigError("checkpoint", "of the compiled engine", f"loaded where it is available: {reason}")
-    from rdmacc.engine.compiled.engine import CompiledEngine
-
-    return CompiledEngine.loaded(plan, saved)
+    found: Engine = _compiled()[0].loaded(plan, saved)
+    return found
 
 
 def give_back(engine: Engine) -> None:
     """Keep the memory of an engine that nobody uses any longer, for the next run of its kind."""
     if getattr(engine, "may_rewind", False):
-        from rdmacc.engine.compiled.tables.tables import kind_of
-
-        _SPARE.get(kind_of(engine.plan), lambda: engine)
+        _SPARE.get(_compiled()[2](engine.plan), lambda: engine)

@@ -97,11 +97,16 @@ class Sent:
         if not self._nodes:
             self._names = fabric.names
             self._nodes = {fabric.names[node]: int(node) for node in fabric.hosts}
+        try:
+            if src != dst:
+                return self._nodes[src], self._nodes[dst]
+        except (KeyError, TypeError):  # TypeError: it has no hash
+            pass
         found = []
         for field, name in (("src", src), ("dst", dst)):
             try:
                 node = self._nodes.get(name)
-            except TypeError:  # it has no hash
+            except TypeError:
                 node = None
             if node is None:
                 is_switch = isinstance(name, Hashable) and name in fabric.index

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.chance import hash63, hash63_of, stream_key
+from rdmacc.chance import hash63, hash63_after, steps_to, stream_key
 from rdmacc.engine.alone import Messages, links_with, rtt_of_scheme, times_alone
 from rdmacc.engine.work import Int32s, Ints, Work, alike, narrow
 from rdmacc.errors import ConfigError
@@ -185,9 +185,9 @@ def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
     )  # fmt: skip
 
 
-def _places(sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """Return which stream each key is of, and its number in that."""
-    return np.repeat(np.arange(len(sizes)), sizes), np.concatenate(list(map(np.arange, sizes)))
+def _places(sizes: tuple[int, ...]) -> tuple[Ints, npt.NDArray[np.uint64]]:
+    """Return which stream each key is of, and how far it is on that."""
+    return np.repeat(np.arange(len(sizes)), sizes), steps_to(np.concatenate(list(map(np.arange, sizes))))
 
 
 _kept_places = lru_cache(16)(_places)
@@ -198,9 +198,9 @@ def keys(seed: int, counts: dict[int, int], path_seed: int | None = None) -> Ite
     """Yield the keys of the streams of chance for purposes, as many as are wanted for each."""
     sizes = tuple(counts.values())
     of_paths, places = seed if path_seed is None else path_seed, _kept_places if sum(sizes) <= _MOST_KEPT else _places
-    which, numbers = places(sizes)
-    streams = np.array([stream_key(of_paths if one == ECMP else seed, one) for one in counts], np.int64)
-    found, first = hash63_of(streams[which], numbers), 0
+    which, steps = places(sizes)
+    streams = np.array([stream_key(of_paths if one == ECMP else seed, one) for one in counts], np.uint64)
+    found, first = hash63_after(steps + streams[which]), 0
     for size in sizes:
         yield found[first : first + size]
         first += size

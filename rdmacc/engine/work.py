@@ -23,6 +23,8 @@ from rdmacc.workload.schedule import COLLECTIVE_COLUMNS, Recipe, Schedule
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 
+_MASKED: Any = pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray
+
 
 @dataclass(frozen=True, eq=False)
 class Computation:
@@ -198,12 +200,21 @@ def _content_of(frame: pd.DataFrame) -> Any:
     manager: Any = frame._mgr
     axes, types, parts = (frame.columns, frame.index), [], []
     for block in manager.blocks:
-        values = block.values
-        is_plain = isinstance(values, np.ndarray) and values.dtype != np.object_
-        parts.append((block.mgr_locs.as_array.tolist(), values.tobytes() if is_plain else values.tolist()))
-        types.append(values.dtype)
-    content = content_of(parts, [(one.tolist(), list(one.names)) for one in axes], frame.attrs)
+        parts.append((block.mgr_locs.as_array.tolist(), _listed(block.values)))
+        types.append(block.values.dtype)
+    content = content_of(parts, [(_listed(one.array), list(one.names)) for one in axes], frame.attrs)
     return content and (content, *types, *(one.dtype for one in axes))
+
+
+def _listed(values: Any) -> Any:
+    """Return what tells an array's values from others of its type."""
+    if isinstance(values, pd.arrays.NumpyExtensionArray):
+        values = values.to_numpy()
+    if isinstance(values, np.ndarray) and values.dtype != np.object_:
+        return values.tobytes()
+    if isinstance(values, _MASKED):
+        return values._data.tobytes(), values._mask.tobytes()
+    return values.__arrow_array__().to_pylist() if isinstance(values, pd.arrays.ArrowStringArray) else values.tolist()
 
 
 def _work_on(fabric: Fabric, workload: Any) -> Work:

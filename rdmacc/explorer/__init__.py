@@ -29,7 +29,6 @@ _HOST = "127.0.0.1"
 _STARTING = """<style>body:has(img.widget-image) .starting { display: none }
 select { text-overflow: ellipsis }
 .cells :is(th, td) { padding: 1px 5px !important; vertical-align: bottom }
-.cells td { white-space: nowrap }
 @media (max-width: 30rem) { .widget-slider:has(> label[style*="13em"]) { flex-wrap: wrap; height: auto }
 label[style*="13em"] { width: 100% !important; text-align: left !important }
 .widget-box > .widget-slider:has(> label[style*="13em"]) + .widget-html { margin-left: 0 !important }

@@ -174,6 +174,8 @@ class Live:
 
     def _ps(self, time: Any) -> int:
         """Return a time of the environment in picoseconds."""
+        if type(time) is int and self._unit_ps == 1:
+            return time
         return int(time) if self._unit_ps == 1 and time == int(time) else round(time * self._unit_ps)
 
     def _wake(self, time: Any) -> None:

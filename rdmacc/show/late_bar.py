@@ -9,13 +9,18 @@ class LateBar:
 
     def __init__(self, total: float, delay_s: float, **options: Any) -> None:
         self.total, self.n, self.text = total, 0.0, ""
-        self._begin, self._delay_s, self._options = time.time(), delay_s, options
-        self._bar: Any = None
+        self._begin, self._options = time.time(), options
+        self._due, self._bar = self._begin + delay_s, None  # type: tuple[float, Any]
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the time has passed."""
+        return time.time() >= self._due
 
     def update(self, more: float, text: str = "") -> None:
         """Note that more is done, with another text in front of the bar."""
         self.n, self.text = self.n + more, text
-        if self._bar is None and time.time() - self._begin >= self._delay_s:
+        if self._bar is None and self.is_due:
             from tqdm.auto import tqdm
 
             self._bar = tqdm(total=self.total, **self._options)

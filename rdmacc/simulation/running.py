@@ -1,6 +1,7 @@
 """A plan on an engine, run in steps: between them come faults, checks for deadlocks, progress, messages sent."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
@@ -54,7 +55,7 @@ def is_checked(scheme: Scheme, check: bool | None) -> bool:
     """
     if check is not None:
         return check
-    return any(part.handlers() and type(part).__module__.split(".")[0] != "rdmacc" for part in scheme.components)
+    return any(type(part).__module__.split(".")[0] != "rdmacc" and part.handlers() for part in scheme.components)
 
 
 class Running:
@@ -90,7 +91,8 @@ class Running:
     @property
     def earliest_ps(self) -> int:
         """The first time at which a message can start: now, or just after it if the last message ended now."""
-        return self.now_ps + (self.engine.unfinished == 0 and self.engine.events > 0)
+        engine = self.engine
+        return engine.now + (engine.unfinished == 0 and engine.events > 0)
 
     @property
     def is_finished(self) -> bool:
@@ -149,12 +151,13 @@ class Running:
 
     def send_at(self, src: Hashable, dst: Hashable, size: Quantity, start_ps: int, priority: int | None) -> int:
         """Send a message that starts at a time in picoseconds."""
-        row = (*self._sent.ends(self.plan.fabric, src, dst), at_least_one_byte(size), start_ps, priority)
+        engine, ends = self.engine, self._sent.ends(self.plan.fabric, src, dst)
+        row = (*ends, at_least_one_byte(size), start_ps, priority)
         one = self._sent.add(self.plan, self._plan_of.args[0], row, self.earliest_ps)
-        if not self.engine.has_room(one):
+        if not engine.has_room(one):
             self._note_plan(one.number)
-            self.engine.regrow(self.plan, one)
-        self.engine.add(one)
+            engine.regrow(self.plan, one)
+        engine.add(one)
         self._progress.expect(start_ps)
         if self._fault_events.fabric.down_ports:
             self._note_plan()
@@ -206,13 +209,15 @@ class Running:
 
     def _warn(self, result: Result) -> None:
         """Warn, once, that messages have failed."""
-        failed = np.flatnonzero(result.outcome.messages["failed"])
-        if len(failed) and not self._has_warned and not IS_QUIET.get():
+        if self._has_warned or IS_QUIET.get():
+            return
+        failed = result.outcome.messages["failed"]
+        if failed.any():
             self._has_warned = True
-            first, flows = int(failed[0]), result.flows
+            first, flows = int(np.argmax(failed != 0)), result.flows
             _log.warning(
                 "rdmacc: %d of %d messages failed, the first from %s to %s: %s; flows has the `reason` of each",
-                len(failed), len(flows), flows["src"][first], flows["dst"][first], flows["reason"][first],
+                int((failed != 0).sum()), len(flows), flows["src"][first], flows["dst"][first], flows["reason"][first],
             )  # fmt: skip
 
     def _run_to(self, stop_ps: int, upcoming_ps: int, bar: LateBar, until_ps: int) -> None:
@@ -252,23 +257,21 @@ class Running:
         return error
 
     def _progress_bar(self, until_ps: int, progress: bool | None) -> LateBar:
-        timed = until_ps < NEVER
-        return LateBar(
-            total=round(until_ps / 1e6, 3) if timed else int(self.plan.size_bytes.sum()),
-            unit="us",
-            desc=self.plan.scheme.name,
-            bar_format=None if timed else "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
-            delay_s={None: 1.0, True: 0.0, False: float("inf")}[progress],
-            leave=False,
-        )
+        total, bar_format = round(until_ps / 1e6, 3), None
+        if until_ps == NEVER:  # counts bytes, because one long message may take most of the time
+            total, bar_format = 0, "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]"
+        delay_s = {None: 1.0, True: 0.0, False: math.inf}[progress]
+        return LateBar(total, delay_s, unit="us", desc=self.plan.scheme.name, bar_format=bar_format, leave=False)
 
     def _advance(self, bar: LateBar, until_ps: int) -> None:
-        most, text = bar.total, ""
-        done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
-        if until_ps == NEVER:  # counts bytes, because one long message may take most of the time
+        if not bar.is_due:
+            return
+        done, text = min(self.now_ps / 1e6, bar.total), ""
+        if until_ps == NEVER:
+            bar.total = int(self.plan.size_bytes.sum())
             messages = len(self.plan.waits_for) + self._sent.count
             finished = messages - self.engine.unfinished
-            text = f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages"
+            done, text = self.engine.accepted_bytes, f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages"
         bar.update(max(done - bar.n, 0), text)
 
 

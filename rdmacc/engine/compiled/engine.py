@@ -13,12 +13,15 @@ from rdmacc.engine.additions import Addition
 from rdmacc.engine.compiled.kernel import loop as kernel
 from rdmacc.engine.compiled.kernel.events import HEAP_PADDING
 from rdmacc.engine.compiled.kernel.messages import AWAITED
+from rdmacc.engine.compiled.kernel.timers import MAX_SLOTS
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
 from rdmacc.engine.compiled.machine_code.exceptions import Catcher
 from rdmacc.engine.compiled.machine_code.plain import FEATURES
+from rdmacc.engine.compiled.tables.clone import clone_of
 from rdmacc.engine.compiled.tables.layout import GLOBALS, MESSAGE, PORT, QP
+from rdmacc.engine.compiled.tables.queue_pairs import BLOCK
 from rdmacc.engine.compiled.tables.readout import outcome_of, pfc_state_of, restore, state_of
-from rdmacc.engine.compiled.tables.tables import ADDED, Tables
+from rdmacc.engine.compiled.tables.tables import Tables
 from rdmacc.engine.compiled.threads import ThreadPool
 from rdmacc.engine.compiled.windows import Windows
 from rdmacc.engine.fault_events import Told, held_interrupts, told
@@ -43,7 +46,7 @@ _NOW, _UNFINISHED, _EVENTS, _UNDELIVERED, _N_MESSAGES, _FIRST_ENDED, _RESERVE = 
 _CAPACITY, _HEAP, _WHEEL = (_PLACES[name][1] // 8 for name in ("event_capacity", "heap_length", "wheel_count"))
 """Where they are among the words of a row of globals."""
 
-_TIMES = "start_ps", "delivered_ps", "acked_ps", "failed"
+_MOST_ARMED = 1 + 2 * MAX_SLOTS  # events that a message and on_open of its queue pair schedule, at most
 
 _STARTS = 16_384  # messages whose queue pairs are opened at a time
 
@@ -52,6 +55,8 @@ class CompiledEngine(Tables):
     """A scenario in structured arrays, run by the kernel."""
 
     name = "compiled"
+    is_early: bool
+    """Whether all queue pairs are open from the start."""
 
     def __init__(self, plan: Plan, order: str = "time", threads: int = 1, spare: int = 0) -> None:
         self.kernel = noting_kernel() if plan.has_trace else compiled_kernel()
@@ -60,8 +65,15 @@ class CompiledEngine(Tables):
 
     def rewind(self, plan: Plan, order: str, threads: int) -> CompiledEngine:
         """Return this engine for another run, of the same kind."""
-        self._rewind(plan)
-        self._begin(order, threads)
+        is_alike = plan.kept is self.plan.kept and (order, threads) == (self._asked_order, self.pool.asked)
+        if is_alike and not self.has_grown and (self.is_early or not self.hooks.may_arm_on_open):
+            self._rewind(plan)
+            self.windows.rewind()
+            self.n_ready = len(self.starts) if self.is_early else 0
+            self._set_up()
+        else:
+            self._refill(plan)
+            self._begin(order, threads)
         return self
 
     @property
@@ -70,28 +82,29 @@ class CompiledEngine(Tables):
 
     def _begin(self, order: str, threads: int) -> None:
         self._asked_order = order
-        has_features = self._has_features()
+        has_features = any(self.globals[name] for name in FEATURES)
         self._run = self.kernel.run if has_features else self.kernel.run_plain
         self.pool = ThreadPool(self, threads)
         self.windows = Windows(self, order, has_features)
-        self.n_ready = 0  # messages, in the order of their starts, whose queue pairs exist
+        self.routed: Fabric | None = None
+        self._open()
+        self._start = self._copies()
+        self._set_up()
+
+    def be_ready(self) -> None:
+        """Begin what is not in the tables."""
         self.told: Told = []
         self.ended: list[int] = []  # awaited messages that have been delivered or have failed, since a user last looked
-        self.n_awaited = 0
-        self.routed: Fabric | None = None
         self._livelock = Livelock(self.plan)
-        self._new_event = np.zeros(2, np.int64)
-        self._new_event_at, self._qp_address = int(self._new_event.ctypes.data), self.queue_pairs.address
-        self._open()
-
-    def _has_features(self) -> bool:
-        return any(self.globals[name] for name in FEATURES)
 
     def _open(self) -> None:
-        """Schedule the first events, and set up the components' records by on_open and on_port."""
+        """Schedule the first events, and open the queue pairs that are open from the start."""
+        self._unopened = self.rows.copy()
         events = self._first_events()
         self.kernel.push_events(self.address, events.ctypes.data, len(events))
+        self.n_ready = 0  # messages, in the order of their starts, whose queue pairs exist
         self.is_early = self._opens_early()
+        self._first_calls = [self._call_of("on_port", self._memory["port"], self.ports_in_order)]
         if self.is_early:
             slots = sum(int(self.globals[f"n_{kind}_slots"]) for kind in ("sender", "receiver"))
             wanted = self.first_events + self.plan.n_qps * slots
@@ -99,30 +112,41 @@ class CompiledEngine(Tables):
                 self.queue.grow(wanted)
             self.n_ready = len(self.starts)
             self.pool.note_ready()
-            self._call("on_open", self._memory["qp"], self.queue_pairs.open(np.arange(self.plan.n_qps)))
-        self._call("on_port", self._memory["port"], np.arange(len(self.ports)))
+            self._opened = self.queue_pairs.open(np.arange(self.plan.n_qps))
+            self._first_calls.insert(0, self._call_of("on_open", self._memory["qp"], self._opened))
+        self._first_calls = [call for call in self._first_calls if call[0] and call[-1]]
+
+    def _set_up(self) -> None:
+        """Set up the components' records by on_open and on_port, and be ready to run."""
+        self.be_ready()
+        self.n_awaited = 0
+        with Catcher(self) as caught:
+            for call in self._first_calls:
+                self.kernel.call_rows(self.address, *call, True)
+        caught.raise_again()
 
     def _call(self, hook: str, raw: npt.NDArray[np.uint8], rows: npt.NDArray[np.int64], is_armed: bool = True) -> bool:
         """Call on_open or on_port for rows; schedule the timers they set or not; return whether they set one."""
-        return self._call_at(hook, int(raw.ctypes.data), int(rows.ctypes.data), len(rows), is_armed)
-
-    def _call_at(self, hook: str, base: int, rows: int, count: int, is_armed: bool) -> bool:
-        address = self.hooks.addresses[hook]
-        if not address:
+        call = self._call_of(hook, raw, rows)
+        if not call[0]:
             return False
-        stride = self.layout.row_bytes["qp" if hook == "on_open" else "port"]
         with Catcher(self) as caught:
-            due = self.kernel.call_rows(self.address, address, base, stride, rows, count, is_armed)
+            due = self.kernel.call_rows(self.address, *call, is_armed)
         caught.raise_again()
         return bool(due)
 
+    def _call_of(self, hook: str, raw: npt.NDArray[np.uint8], rows: npt.NDArray[np.int64]) -> tuple[int, ...]:
+        """Return what the kernel is called with for on_open or on_port."""
+        stride = self.layout.row_bytes["qp" if hook == "on_open" else "port"]
+        return self.hooks.addresses[hook], int(raw.ctypes.data), stride, int(rows.ctypes.data), len(rows)
+
     def _opens_early(self) -> bool:
-        """Return whether all queue pairs must be open from the start: something else than their packets reads them.
+        """Return whether all queue pairs are open from the start: few, or something else than their packets reads them.
 
         Or on_open sets a timer. Whether it does is tried out, on other memory.
         """
         plan, hooks = self.plan, self.hooks
-        if plan.dependents is not None or plan.watches or hooks.timers["Endpoint"]:
+        if plan.n_qps <= BLOCK or plan.dependents is not None or plan.watches or hooks.timers["Endpoint"]:
             return True
         if any(hooks.addresses[name] for name in ("on_candidate", "on_pick", "on_announce", "on_advertise")):
             return True
@@ -180,7 +204,6 @@ class CompiledEngine(Tables):
 
     # Messages that are sent while it runs
 
-    @told
     def add(self, one: Addition) -> None:
         """Add a message, which starts at its time; `has_room` for it has said so."""
         if not self.n_awaited:
@@ -188,7 +211,7 @@ class CompiledEngine(Tables):
         self.n_awaited += 1
         number, pair, state, used = one.number, one.pair, self.words, self.used_words
         self.messages = self._all_messages[: number + 1]
-        self.cells(ADDED).write(
+        self.cells("added").write(
             number, number, one.qp, one.src, one.dst, one.packets, one.size_bytes, one.start_ps, one.priority,
             self.plan.scheme.payload_bytes, one.packets, 1,
         )  # fmt: skip
@@ -201,8 +224,6 @@ class CompiledEngine(Tables):
             self.used_places[pair.port] += 1
             self._memory["places"][int(self.ports["first_place"][pair.port]) + place] = one.qp
             self.queue_pairs.add(pair, place, number)
-            self._new_event[0] = one.qp
-            self._call_at("on_open", self._qp_address, self._new_event_at, 1, True)
             if self.hooks.addresses["on_advertise"]:
                 self._fill_advertised(np.append(self._qp_dst, one.dst))
         if self.hooks.addresses["on_candidate"]:
@@ -211,15 +232,16 @@ class CompiledEngine(Tables):
                 self._fan_in = 2 * int(self._incoming[one.dst])
         if 8 + self._fan_in > state[_RESERVE]:
             self._reserve_for_events()
-        state[_UNFINISHED] += 1
-        state[_UNDELIVERED] += 1
-        state[_N_MESSAGES] = number + 1
         if self.trail is not None:
             self.trail["n_messages"] = number + 1
-        if state[_CAPACITY] - state[_HEAP] - state[_WHEEL] < 1:
+        if state[_CAPACITY] - state[_HEAP] - state[_WHEEL] < _MOST_ARMED:
             self.queue.double()
-        self._new_event[:] = one.start_ps, self._first_start + number
-        self.kernel.push_events(self.address, self._new_event_at, 1)
+        opened = -1 if pair is None else one.qp
+        with Catcher(self) as caught:
+            self.kernel.add_message(
+                self.address, self.hooks.addresses["on_open"], opened, one.start_ps, self._first_start + number
+            )
+        caught.raise_again()
 
     def has_room(self, one: Addition) -> bool:
         if one.number >= len(self._all_messages) or self.used_words + one.packets // 64 + 1 > self.all_words:
@@ -241,14 +263,20 @@ class CompiledEngine(Tables):
             self.windows.leave()
             self.pool.gather()
             self.open_up_to(len(self.starts))
-        twin = self.loaded(plan, self.saved(plan))
+            twin = self.loaded(plan, self.saved(plan))
+        else:
+            twin = clone_of(self, plan)
+            if plan is not self.plan:  # of other faults
+                twin.windows = Windows(twin, self._asked_order, twin._run is twin.kernel.run)
+                if self.spare:
+                    twin.windows.leave(for_good="messages are sent while it runs")
         twin.told, twin.ended = list(self.told), list(self.ended)
         if changes:
             twin.windows.leave(for_good="parameters or the seed changed on the way")
             twin._fill_seed()
             twin.queue_pairs.take_keys(plan)
             if sets_ports(self.plan.scheme, plan.scheme):
-                twin._call("on_port", twin._memory["port"], np.arange(len(twin.ports)))
+                twin._call("on_port", twin._memory["port"], twin.ports_in_order)
         return twin
 
     def saved(self, plan: Plan) -> dict[str, Any]:
@@ -267,7 +295,7 @@ class CompiledEngine(Tables):
         return engine
 
     def times_of(self, number: int) -> tuple[int, int, int, int]:
-        start_ps, delivered_ps, acked_ps, failed = self.cells(_TIMES).read(number)
+        start_ps, delivered_ps, acked_ps, failed = self.cells("times").read(number)
         return start_ps, delivered_ps, acked_ps, failed
 
     @told
@@ -278,20 +306,20 @@ class CompiledEngine(Tables):
 
     def end_instant(self) -> int:
         state, now = self.words, self.words[_NOW]
-        if not self.globals["node_bits"] and self.queue.heap[HEAP_PADDING, 0] > now and state[_UNFINISHED] > 0:
+        if not self.globals["node_bits"] and self.queue.first_ps > now and state[_UNFINISHED] > 0:
             state[_NOW] = now + 1
         return now + 1
 
     def _note_ended(self) -> None:
         """Note which awaited messages have ended, and let the kernel go on."""
-        state, following, awaited = self.words, self.messages["next_ended"], self.messages["is_awaited"]
+        state, cells = self.words, self.cells("ended")
         number, found = state[_FIRST_ENDED], []
         while number >= 0:
             found.append(number)
-            number = int(following[number])
+            number = cells.read(number)[0]
         self.ended += reversed(found)
         for number in found:
-            awaited[number] = 0
+            cells.write(number, cells.read(number)[0], 0)
         self.n_awaited -= len(found)
         if state[_UNFINISHED] < 0:  # Ctrl-C at any line, and this can be done again
             state[_UNFINISHED] += AWAITED
@@ -341,6 +369,8 @@ class CompiledEngine(Tables):
         return self.words[_EVENTS]
 
     def next_event_ps(self) -> int:
+        if not self.plan.watches and not self.globals["node_bits"]:
+            return self.queue.first_ps if self.words[_HEAP] else NEVER
         return int(self._event_times().min(initial=NEVER))
 
     def last_event_ps(self) -> int:

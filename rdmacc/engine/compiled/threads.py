@@ -13,6 +13,7 @@ import ctypes
 import sys
 import threading
 from typing import TYPE_CHECKING
+from weakref import proxy
 
 import numpy as np
 import numpy.typing as npt
@@ -115,7 +116,8 @@ class ThreadPool:
     """The threads of a simulation, or the only one; the first one's row and queue are the engine's."""
 
     def __init__(self, engine: CompiledEngine, asked: int) -> None:
-        self._engine, self.asked = engine, asked
+        self._engine: CompiledEngine = proxy(engine)  # so that an engine goes with its last reference
+        self.asked = asked
         self.count = 1
         if asked > 1 and not engine.plan.is_checked:  # all would write into the same trail
             self.count = min(asked, len(np.unique(racks_of(engine.plan.fabric))))
@@ -244,6 +246,11 @@ class ThreadPool:
 
     def pending(self) -> Numbers:
         return np.concatenate([worker.queue.pending() for worker in self._workers])
+
+    @property
+    def has_several(self) -> bool:
+        """Whether windows have run on several threads."""
+        return len(self._workers) > 1
 
     @property
     def samples(self) -> npt.NDArray[np.void]:

@@ -19,7 +19,9 @@ are ahead. Then the run begins again, in the order of time.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
+from weakref import proxy
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +134,7 @@ class Windows:
     """Takes an engine's kernel into windows and out of them."""
 
     def __init__(self, engine: CompiledEngine, order: str, has_features: bool) -> None:
-        self._engine = engine
+        self._engine: CompiledEngine = proxy(engine)  # so that an engine goes with its last reference
         self._why_not = "asked for" if order == "time" else why_not_better(engine) if order == "auto" else ""
         if not self._why_not:  # to read handlers takes a third of a millisecond
             self._why_not = why_by_time(engine.plan, has_features)
@@ -146,10 +148,20 @@ class Windows:
             is_far = ends_elsewhere(engine.plan)[engine.plan.n_messages :]
             engine.computation["is_far"], self._has_far = is_far, bool(is_far.any())
             engine.globals["is_entwined"] = bool(shared_fields(engine.plan.scheme.components).after_loss)
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Be as at the start of a run that had no windows."""
         self._before = 0, 0
         self._until_ps = -1
         self.resume_ps = NEVER  # when windows may go on, if they had to stop for an end of computation
         self.resume_event = 0  # they do so after this many events at the earliest
+
+    def clone(self, engine: CompiledEngine) -> Windows:
+        """Return a copy for a copy of the engine."""
+        twin = copy(self)
+        twin._engine = proxy(engine)
+        return twin
 
     @property
     def order(self) -> str:
@@ -166,7 +178,7 @@ class Windows:
 
     def consider(self, until_ps: int) -> None:
         """Go into windows if that pays until a time at which they must end; the run may return before it."""
-        if until_ps != self._until_ps:
+        if not self._why_not and until_ps != self._until_ps:
             self._until_ps = until_ps
             self.choose()
 

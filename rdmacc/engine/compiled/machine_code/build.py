@@ -23,6 +23,7 @@ _ENTRIES: _Entries = {
     "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN + SILENT + IN_TIME),
     "run_windows": (run_windows, "int64(int64, int64, int64)", PLAIN + SILENT),
     "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
+    "add_message": (kernel.add_message, "void(int64, int64, int64, int64, int64)", ""),
     "fail_message": (kernel.fail_message, "void(int64, int64, int64)", ""),
     "find_nodes": (kernel.find_nodes, "void(int64, int64, int64, int64)", ""),
     "move_packets": (kernel.move_packets, "void(int64, int64, int64)", ""),
@@ -53,6 +54,7 @@ class Kernel(NamedTuple):
     find_nodes: Callable[..., Any]
     move_packets: Callable[..., Any]
     call_rows: Callable[..., Any]
+    add_message: Callable[..., Any]
     fail_message: Callable[..., Any]
     push_events: Callable[..., Any]
     fault_port: Callable[..., Any]

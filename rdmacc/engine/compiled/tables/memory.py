@@ -6,8 +6,11 @@ The system allocates memory one page at a time, on the first write; each page co
 events. A page of 2 MiB needs one call and one TLB entry.
 """
 
+from __future__ import annotations
+
 import mmap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -63,6 +66,13 @@ class Log:
         self._rows[: len(taken)] = taken
         self._row[f"{self._name}_count"] = len(taken)
 
+    def clone(self, row: Any) -> Log:
+        """Return a copy for a copy of the globals."""
+        twin = copy(self)
+        twin._row = row
+        twin.grow(len(self._rows))
+        return twin
+
     @property
     def taken(self) -> npt.NDArray[np.void]:
         """The rows so far, which do not change any more: those of each node in the order of time."""
@@ -87,9 +97,14 @@ def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
 
 def zeroed(count: int) -> npt.NDArray[np.uint8]:
     """Return zeroed bytes that begin a cache line."""
+    return allocated(count, np.zeros)
+
+
+def allocated(count: int, made: Callable[..., Any] = np.empty) -> npt.NDArray[np.uint8]:
+    """Return bytes that begin a cache line."""
     if count >= _LARGE_BYTES:
         return mapped(-(-count // _LARGE_PAGE_BYTES) * _LARGE_PAGE_BYTES, "MADV_HUGEPAGE")[1][:count]
-    raw = np.zeros(count + CACHE_LINE, np.uint8)
+    raw: npt.NDArray[np.uint8] = made(count + CACHE_LINE, np.uint8)
     shift = -raw.ctypes.data % CACHE_LINE
     return raw[shift : shift + count]
 
@@ -117,7 +132,7 @@ class PacketRows:
     def __init__(self, owner: Globals, dtype: np.dtype[np.void], row_bytes: int, capacity: int) -> None:
         self._takers = [owner]
         self._dtype, self._row_bytes = dtype, row_bytes
-        self._raw = np.zeros(0, np.uint8)
+        self._raw, self.has_grown = np.zeros(0, np.uint8), False
         self._grow(capacity)
         self._dealt = capacity
         owner["packet_capacity"] = capacity
@@ -164,6 +179,14 @@ class PacketRows:
         row["packet_count"] = count
         row["packet_capacity"] = self._dealt = self.capacity
 
+    def clone(self, taker: Globals) -> PacketRows:
+        """Return a copy for a copy of the globals, which has all packets."""
+        twin = copy(self)
+        twin._takers, twin._raw = [taker], allocated(len(self._raw))
+        taker[0]["packets"] = twin._raw.ctypes.data
+        twin.take_back(self.used_bytes)
+        return twin
+
     def join(self, taker: Globals) -> None:
         """Give rows to another thread; the first one keeps only part of those that it has never used."""
         first, row = self._takers[0][0], taker[0]
@@ -196,7 +219,7 @@ class PacketRows:
         fresh = zeroed(capacity * self._row_bytes)
         used = self._used * self._row_bytes
         fresh[:used] = self._raw[:used]
-        self._raw = fresh
+        self._raw, self.has_grown = fresh, True
         for taker in self._takers:
             taker["packets"] = fresh.ctypes.data
 
@@ -213,9 +236,14 @@ class EventQueue:
 
     def __init__(self, rows: npt.NDArray[np.void], plan: Plan, crossing_room: int = 0) -> None:
         self._rows, self._row, self._plan, self.crossing_room = rows, rows[0], plan, crossing_room
-        self._capacity = 0
+        self._capacity, self.has_grown = 0, False
         self._wheels: list[npt.NDArray[Any]] = []
         self.heap = self._nodes = np.zeros((0, 2), np.int64)
+
+    @property
+    def first_ps(self) -> int:
+        """Time of the first event in the order of time."""
+        return int(self.heap[HEAP_PADDING, 0])
 
     def set_wheels(self, window_shift: int = 0, window_factor: int = 1) -> None:
         """Allocate the wheels: a few events fall in a step, and what is sent now arrives once round the near wheel.
@@ -254,12 +282,29 @@ class EventQueue:
         nodes = zeroed(count * NODE_BYTES).view(np.int64).reshape(count, -1)
         if len(self._nodes):
             nodes[: len(self._nodes)] = self._nodes
-        self.heap, self._nodes = heap, nodes
+        self.heap, self._nodes, self.has_grown = heap, nodes, True
         self._point()
 
     def _point(self) -> None:
         self._row["heap"] = self.heap.ctypes.data + HEAP_PADDING * EVENT_BYTES
         self._row["nodes"], self._row["event_capacity"] = self._nodes.ctypes.data, self._capacity
+
+    def clone(self, rows: npt.NDArray[np.void]) -> EventQueue:
+        """Return a copy for a copy of the globals."""
+        twin, used = copy(self), int(self._row["node_used"])
+        twin._rows, twin._row, twin._wheels = rows, rows[0], [table.copy() for table in self._wheels]
+        twin.heap, twin._nodes = (
+            allocated(table.nbytes).view(np.int64).reshape(table.shape) for table in (self.heap, self._nodes)
+        )
+        twin.heap[:], twin._nodes[:used] = self.heap, self._nodes[:used]
+        for field, table in zip(("near_wheel", "near_bits", "far_wheel", "far_bits"), twin._wheels, strict=True):
+            twin._row[field] = table.ctypes.data
+        twin._point()
+        return twin
+
+    def tables(self) -> list[npt.NDArray[Any]]:
+        """Return what a run changes, unless it grows."""
+        return [self.heap, self._nodes[: int(self._row["node_used"])], *self._wheels]
 
     def rewind(self) -> None:
         """Forget all events: the row is as at the start, but for the memory, which may have grown."""

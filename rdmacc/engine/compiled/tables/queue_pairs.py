@@ -5,7 +5,10 @@ space only where it has been written, and blocks of finished rows are unmapped a
 change.
 """
 
+from __future__ import annotations
+
 import mmap
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -20,11 +23,12 @@ from rdmacc.state import IDLE
 
 BLOCK = 512  # rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages
 
-_ADDED = [
-    "number", "src", "dst", "nic", "reply_nic", "line_bps", "rate_bps", "peer_line_bps", "payload_bytes", "wire_bytes",
-    "base_rtt_ps", "base_delay_ps", "remaining", "paths", "chance_key", "reply_chance_key", "place", "first_message",
-]  # fmt: skip
-"""What is written of a queue pair that is added."""
+_OWN = "number", "chance_key", "reply_chance_key", "place", "first_message"
+_ALIKE = (
+    "src", "dst", "nic", "reply_nic", "line_bps", "rate_bps", "peer_line_bps", "payload_bytes", "wire_bytes",
+    "base_rtt_ps", "base_delay_ps", "remaining", "paths",
+)  # fmt: skip
+"""What is written of a queue pair that is added: its own, and what all between the same hosts and ports have."""
 
 _FREE_BLOCKS = 64  # fewest rows worth releasing
 
@@ -38,15 +42,14 @@ class QueuePairs:
         self.row_bytes = len(default)
         size = -(-max(plan.n_qps + spare, 1) // BLOCK) * BLOCK * self.row_bytes
         self._map, self.raw = mapped(size, "MADV_NOHUGEPAGE")
-        self._added: Cells | None = None
+        self._own: Cells | None = None
+        self._alike: dict[Any, npt.NDArray[np.uint8]] = {}
         self._plan, self._default, self._places = plan, np.frombuffer(default, np.uint8), places
         self._first_message: npt.NDArray[np.int64] | None = None  # its own number where each has one message
         if plan.n_qps < plan.n_messages:
             self._first_message = np.unique(plan.qp, return_index=True)[1]
         self.is_open = np.zeros(plan.n_qps + spare, np.bool_)
         self.blocks: Numbers = np.zeros(0, np.int64)
-        self._begun: npt.NDArray[np.uint8] | None = None
-        """All rows as they were filled at once, for a run that begins again."""
 
     @property
     def address(self) -> int:
@@ -54,59 +57,62 @@ class QueuePairs:
 
     def open(self, wanted: Numbers) -> Numbers:
         """Fill the rows that are wanted and not yet filled; return their numbers."""
-        if len(self.is_open) == self._plan.n_qps <= len(wanted) <= BLOCK and not self.is_open.any():
-            return self._open_all(wanted)
         numbers = np.unique(wanted[~self.is_open[wanted]])
         self.is_open[numbers] = True
         self.fill(self.raw, numbers, numbers)
         self.blocks = np.union1d(self.blocks, numbers // BLOCK)
         return numbers
 
-    def _open_all(self, wanted: Numbers) -> Numbers:
-        """Fill the rows of a small simulation; all are among the first block's."""
-        self.is_open[wanted] = True
-        numbers, raw, plan = np.flatnonzero(self.is_open), self.raw[: len(self.is_open) * self.row_bytes], self._plan
-        if self._begun is None or len(numbers) < len(self.is_open):
-            self.fill(self.raw, numbers, numbers)
-            self._begun = raw.copy() if len(numbers) == len(self.is_open) else None
-        else:
-            raw[:] = self._begun
-            rows = _rows(raw, self.row_bytes)
-            rows["chance_key"], rows["reply_chance_key"] = plan.qp_chance_key, plan.qp_reply_chance_key
-        self.blocks = np.zeros(1, np.int64)
-        return numbers
+    def clone(self) -> QueuePairs:
+        """Return a copy, of the blocks in use."""
+        twin = copy(self)
+        twin._map, twin.raw = mapped(len(self.raw), "MADV_NOHUGEPAGE")
+        for block in self.blocks.tolist():
+            twin.block(block)[:] = self.block(block)
+        twin.is_open, twin.blocks, twin._own = self.is_open.copy(), self.blocks.copy(), None
+        return twin
+
+    def tables(self) -> list[npt.NDArray[Any]]:
+        """Return what a run changes."""
+        return [self.raw[: len(self.is_open) * self.row_bytes], self.is_open]
 
     def rewind(self, plan: Plan) -> None:
-        """Empty all rows, for a plan that differs by its seed alone."""
+        """Be as at the start, once the tables are, for a plan that may differ by its seed."""
         self._plan = plan
-        self.raw[: plan.n_qps * self.row_bytes] = 0
-        self.is_open[:] = False
-        self.blocks = np.zeros(0, np.int64)
+        self.blocks = np.arange(int(self.is_open.any()) * -(-len(self.is_open) // BLOCK))
+        self.take_keys(plan)
 
     def take_keys(self, plan: Plan) -> None:
         """Go on by a plan's keys of chance."""
         rows = _rows(self.raw, self.row_bytes)
         for block in self.blocks.tolist():
-            here = block * BLOCK + np.flatnonzero(self.is_open[block * BLOCK : (block + 1) * BLOCK])
-            rows["chance_key"][here] = plan.qp_chance_key[here]
-            rows["reply_chance_key"][here] = plan.qp_reply_chance_key[here]
+            here = slice(block * BLOCK, min((block + 1) * BLOCK, plan.n_qps))
+            is_open = self.is_open[here]
+            rows["chance_key"][here][is_open] = plan.qp_chance_key[here][is_open]
+            rows["reply_chance_key"][here][is_open] = plan.qp_reply_chance_key[here][is_open]
 
     def add(self, pair: Pair, place: int, message: int) -> None:
         """Fill the row of a queue pair that the plan does not know, for its first message."""
-        number, rates, scheme = pair.number, self._plan.fabric.port_rate_bps, self._plan.scheme
-        at, line_bps = number * self.row_bytes, float(rates[pair.port])
-        self.raw[at : at + self.row_bytes] = self._default
-        if self._added is None:
-            self._added = Cells(self.raw, QP, self.row_bytes, _ADDED)
-        self._added.write(
-            number, number, pair.src, pair.dst, pair.port, pair.reply_port, line_bps, line_bps,
-            float(rates[pair.reply_port]), scheme.payload_bytes, scheme.wire_bytes, pair.base_rtt_ps,
-            pair.base_delay_ps, pair.remaining, pair.paths,
-            pair.chance_key, pair.reply_chance_key, place, message,
-        )  # fmt: skip
+        number = pair.number
+        at, alike = number * self.row_bytes, pair[1:7] + pair[9:]
+        if self._own is None:
+            self._own = Cells(self.raw, QP, self.row_bytes, _OWN)
+        if alike not in self._alike:
+            self._alike[alike] = self._row_like(pair)
+        self.raw[at : at + self.row_bytes] = self._alike[alike]
+        self._own.write(number, number, pair.chance_key, pair.reply_chance_key, place, message)
         self.is_open[number] = True
         if not len(self.blocks) or self.blocks[-1] < number // BLOCK:
             self.blocks = np.append(self.blocks, number // BLOCK)
+
+    def _row_like(self, pair: Pair) -> npt.NDArray[np.uint8]:
+        rates, scheme, row = self._plan.fabric.port_rate_bps, self._plan.scheme, self._default.copy()
+        line_bps = float(rates[pair.port])
+        Cells(row, QP, self.row_bytes, _ALIKE).write(
+            0, pair.src, pair.dst, pair.port, pair.reply_port, line_bps, line_bps, float(rates[pair.reply_port]),
+            scheme.payload_bytes, scheme.wire_bytes, pair.base_rtt_ps, pair.base_delay_ps, pair.remaining, pair.paths,
+        )  # fmt: skip
+        return row
 
     def block(self, number: int) -> npt.NDArray[np.uint8]:
         return self.raw[number * BLOCK * self.row_bytes : (number + 1) * BLOCK * self.row_bytes]

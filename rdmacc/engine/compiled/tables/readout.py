@@ -7,6 +7,7 @@ engine was made.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from rdmacc.engine import outcome
 from rdmacc.engine.compiled.kernel.bit_trees import line_bytes, line_depth
-from rdmacc.engine.compiled.tables.layout import GLOBALS, MESSAGE, PORT
+from rdmacc.engine.compiled.tables.layout import COMPUTATION, GLOBALS, HOST, MESSAGE, PORT
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.records import TOTALS
 from rdmacc.rules.ranks import LAST_ORDER, START, numbers_of_starts, rank_in
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
 
-_FIELDS: Any = MESSAGE.fields, PORT.fields, GLOBALS.fields
-_MESSAGE_PLACES = {name: _FIELDS[0][name] for name in outcome.MESSAGE_COUNTERS}
-_PORT_PLACES = {name: _FIELDS[1][name] for name in outcome.PORT_COUNTERS}
-_TOTAL_PLACES = {name: _FIELDS[2][name][1] // 8 for name in TOTALS}
+def _places(dtype: Any, names: Iterable[str]) -> dict[str, Any]:
+    return {name: dtype.fields[name] for name in names}
+
+
+_MESSAGE_PLACES, _PORT_PLACES = _places(MESSAGE, outcome.MESSAGE_COUNTERS), _places(PORT, outcome.PORT_COUNTERS)
+_HOST_PLACES = _places(HOST, outcome.HOST_COUNTERS)
+_COMPUTATION_PLACES = _places(COMPUTATION, outcome.COMPUTATION_COUNTERS)
+_TOTAL_PLACES = {name: at // 8 for name, (_, at) in _places(GLOBALS, TOTALS).items()}
 
 
 def _rows(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uint8]:
@@ -37,27 +42,31 @@ def _rows(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uint8
 
 
 def outcome_of(engine: CompiledEngine) -> outcome.RunOutcome:
-    is_host, in_flight, watches = engine.plan.fabric.is_host, 0, range(len(engine.plan.watches))
+    in_flight, watches = 0, range(len(engine.plan.watches))
     rows, port_rows = _rows(engine, "message", len(engine.messages)), _rows(engine, "port", len(engine.ports)).copy()
     if rows.nbytes <= outcome.LATER_BYTES:  # of a larger table, `Columns` reads all now
         rows = rows.copy()
-    paused = np.flatnonzero(engine.ports["paused"])
-    if len(paused):
+    host_rows, computed = _rows(engine, "host", len(engine.hosts)).copy(), engine.computation.copy()
+    totals, is_paused = {name: engine.words[place] for name, place in _TOTAL_PLACES.items()}, engine.ports["paused"]
+    if is_paused.any():
+        paused = np.flatnonzero(is_paused)
         ports = np.ndarray(len(engine.ports), PORT, port_rows, 0, port_rows.strides[:1])
         ports["paused_ps"][paused] += engine.now - ports["paused_since_ps"][paused]
-    if engine.packet_rows.live:
+    if totals["live_packets"]:
         heads = np.concatenate([engine.queues["head"].ravel(), engine.ports["flight_head"]])
         packets = engine.packet_rows.rows
         payload = packets["payload_bytes"]
         in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
-    samples = engine.pool.samples
+    samples: Any = engine.pool.samples if engine.plan.watches else None
     return outcome.RunOutcome(
         messages=outcome.Columns(rows, _MESSAGE_PLACES, np.int64),
-        computation={name: engine.computation[name].astype(np.int64) for name in outcome.COMPUTATION_COUNTERS},
+        computation=outcome.Columns(
+            computed.view(np.uint8).reshape(-1, COMPUTATION.itemsize), _COMPUTATION_PLACES, np.int64
+        ),
         ports=outcome.Columns(port_rows, _PORT_PLACES, np.int64),
-        hosts={name: np.where(is_host, engine.hosts[name], 0) for name in outcome.HOST_COUNTERS},
-        buffer_peak_bytes=np.where(is_host, 0, engine.switches["peak_bytes"]),
-        totals={name: engine.words[place] for name, place in _TOTAL_PLACES.items()} | {"in_flight_bytes": in_flight},
+        hosts=outcome.Columns(host_rows, _HOST_PLACES, np.int64),
+        buffer_peak_bytes=engine.switches["peak_bytes"].copy(),
+        totals=totals | {"in_flight_bytes": in_flight},
         samples=[
             (samples["time_ps"][samples["watch"] == i].copy(), samples["value"][samples["watch"] == i].copy())
             for i in watches

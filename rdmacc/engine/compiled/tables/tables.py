@@ -41,11 +41,14 @@ _ROWS_EACH, _FIRST_ROWS = 16, 2**25
 
 _MOST_COPIED_BYTES = 2**20  # tables of a larger simulation are made again for the next one
 
-ADDED = (
-    "number", "qp", "src", "dst", "packets", "size_bytes", "start_ps", "priority", "payload_bytes", "granted_psn",
-    "is_awaited",
-)  # fmt: skip
-"""What is written of a message that is added."""
+_CELLS = {
+    "added": (
+        "number", "qp", "src", "dst", "packets", "size_bytes", "start_ps", "priority", "payload_bytes", "granted_psn",
+        "is_awaited",
+    ),
+    "times": ("start_ps", "delivered_ps", "acked_ps", "failed"), "ended": ("next_ended", "is_awaited"),
+}  # fmt: skip
+"""What Python writes of a message that is added, reads of one that has ended, and changes then."""
 
 _SPARE_PLACES = 64
 """Queue pairs that a NIC has room for beyond twice those that it has, if messages are sent while it runs."""
@@ -78,18 +81,21 @@ def kind_of(plan: Plan) -> Any:
 class Tables:
     """A scenario in structured arrays, which the kernel knows by address."""
 
+    trail: Any
+    bits: list[tuple[int, Field, npt.NDArray[np.int64]]]
+    new_bits: list[tuple[npt.NDArray[Any], int]]
+    """By set: its addresses over all messages that there is room for, and where its words begin."""
+
     def __init__(self, plan: Plan, spare: int = 0) -> None:
         self.plan, self.spare = plan, spare
+        self._start: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
         kept, made = plan.reach.kept, partial(SchemeTables, plan.scheme, plan.is_checked)
         self._of_scheme = kept.get((SchemeTables, plan.is_checked), made)
         self.layout, self.hooks = self._of_scheme.layout, self._of_scheme.hooks
         self._first_start = rank_in(plan.scheme, START, LAST_ORDER)
         self._first_probe = rank_in(plan.scheme, PROBE, LAST_ORDER)
         self._memory: dict[str, Any] = {}
-        self.rows = self._of_scheme.rows.copy()
-        self.globals, self.address = self.rows[0], int(self.rows.ctypes.data)
-        words: Any = self.rows.view(np.int64)
-        self.words = memoryview(words)  # read in a fifth of the time
+        self.take_rows(self._of_scheme.rows.copy())
         self.queue = EventQueue(self.rows, plan)
         self.globals["free_head"] = self.globals["notice_packet"] = self.globals["first_ended"] = -1
         self._fill_scheme()
@@ -101,35 +107,67 @@ class Tables:
         self.queue.set_wheels()
         self._reserve()
         self._fill_seed()
-        self._start = self._copies() if is_plain(plan) and not spare else []
+
+    def take_rows(self, rows: npt.NDArray[np.void]) -> None:
+        self.rows, self._unopened = rows, rows
+        self.globals, self.address = rows[0], int(rows.ctypes.data)
+        words: Any = rows.view(np.int64)
+        self.words = memoryview(words)  # read in a fifth of the time
 
     def _copies(self) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
         """Return the tables that a run changes, with copies of what they hold at the start; none if they are large."""
+        if not is_plain(self.plan) or self.spare:
+            return []
         tables = [self.rows, self.backlogs, self.ingresses, self.computation]
+        tables += self.queue.tables() + self.queue_pairs.tables()
         tables += [table for name, table in self._memory.items() if name != "qp" and table.flags.writeable]
+        self.queue.has_grown = self.packet_rows.has_grown = False
         is_small = sum(table.nbytes for table in tables) <= _MOST_COPIED_BYTES
         raw = [table.reshape(-1).view(np.uint8) for table in tables if table.size]  # fields are copied one by one
         return [(table, table.copy()) for table in raw] if is_small else []
 
+    @property
+    def has_grown(self) -> bool:
+        """Whether memory is elsewhere than at the start."""
+        return self.queue.has_grown or self.packet_rows.has_grown
+
     def _rewind(self, plan: Plan) -> None:
-        """Be as at the start, for a plan of the same kind."""
-        is_same, self.plan = plan.kept is self.plan.kept, plan
+        """Be as at the start, for a plan that may differ by its seed; memory has not grown."""
+        self.plan = plan
         for table, start in self._start:
             table[...] = start
-        self.queue.rewind()
-        self.packet_rows.rewind()
-        if is_same:
-            self.queue_pairs.rewind(plan)
-        else:
-            self._fill_rooms()
-            self._fill_flows()
-            self._reserve_for_events()
-            self._start = self._copies()
+        self.queue_pairs.rewind(plan)
         self._fill_seed()
 
+    def _refill(self, plan: Plan) -> None:
+        """Be as at the start, for a plan of the same kind with other messages."""
+        self._rewind(self.plan)
+        self.plan, self.rows[...] = plan, self._unopened
+        self.queue.rewind()
+        self.packet_rows.rewind()
+        self._fill_rooms()
+        self._fill_flows()
+        self._reserve_for_events()
+        self._fill_seed()
+
+    def _fill_rows(self, name: str, count: int) -> None:
+        self._memory[name] = filled(self.layout.defaults[name], max(count, 1))
+
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
-        raw = self._memory[name] = filled(self.layout.defaults[name], max(count, 1))
-        return np.ndarray(max(count, 1), dtype, buffer=raw, strides=(self.layout.row_bytes[name],))[:count]
+        strides = (self.layout.row_bytes[name],)
+        return np.ndarray(max(count, 1), dtype, buffer=self._memory[name], strides=strides)[:count]
+
+    def view_nodes(self, count: int) -> None:
+        self.ports = self._rows("port", count, layout.PORT)
+        nodes = self.plan.fabric.n_nodes
+        self.hosts, self.switches = self._rows("host", nodes, layout.HOST), self._rows("switch", nodes, layout.SWITCH)
+        strides = self.layout.row_bytes["port"], layout.QUEUE.itemsize
+        self.queues = np.ndarray((count, NUM_CLASSES), layout.QUEUE, self._memory["port"], layout.QUEUES_AT, strides)
+        self.backlog_rows = self.backlogs.view(layout.BACKLOG).reshape(count, NUM_CLASSES)
+
+    def view_messages(self, room: int, count: int) -> None:
+        self._all_messages = self._rows("message", room, layout.MESSAGE)
+        self.messages = self._all_messages[:count]
 
     def _table(self, name: str, values: Any, dtype: str = "i4") -> int:
         array = np.ascontiguousarray(values, dtype=dtype)
@@ -140,11 +178,12 @@ class Tables:
         raw = self._memory[name]
         return raw[: len(self.messages) * self.layout.row_bytes[name]] if name == "message" else raw
 
-    def cells(self, names: tuple[str, ...]) -> Cells:
+    def cells(self, kind: str) -> Cells:
         """Return fields of all messages that there is room for."""
-        if names not in self._cells:
-            self._cells[names] = Cells(self._memory["message"], layout.MESSAGE, self.layout.row_bytes["message"], names)
-        return self._cells[names]
+        if kind not in self._cells:
+            row_bytes = self.layout.row_bytes["message"]
+            self._cells[kind] = Cells(self._memory["message"], layout.MESSAGE, row_bytes, _CELLS[kind])
+        return self._cells[kind]
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -152,19 +191,31 @@ class Tables:
 
     def _fill_scheme(self) -> None:
         params = self._memory["params"] = self._of_scheme.params
-        self.trail: Any = None
+        self._set(params=params.ctypes.data, timers=self._table("timers", self._of_scheme.timers, "i8"))
+        self.trail = None
         if self.hooks.checks is not None:
-            params = self._memory["params"] = params.copy()
-            self.trail = np.ndarray(1, TRAIL, buffer=params, offset=self.hooks.trail_offset)[0]
+            self.take_params(params.copy())
             self.trail["handler"] = self.trail["test"] = -1
             self.trail["n_ports"], self.trail["n_messages"] = self.plan.fabric.n_ports, self.plan.n_messages
-        self._set(params=params.ctypes.data, timers=self._table("timers", self._of_scheme.timers, "i8"))
+
+    def take_params(self, params: npt.NDArray[np.uint8]) -> None:
+        """Have parameters with a trail of its own."""
+        self._memory["params"] = params
+        self._set(params=params.ctypes.data)
+        self.trail = np.ndarray(1, TRAIL, buffer=params, offset=self.hooks.trail_offset)[0]
 
     def _fill_nodes(self) -> None:
         plan, fabric = self.plan, self.plan.fabric
         count = fabric.n_ports
-        ports = self._rows("port", count, layout.PORT)
-        ports["number"] = np.arange(count)
+        self._fill_rows("port", count)
+        self._fill_rows("host", fabric.n_nodes)
+        self._fill_rows("switch", fabric.n_nodes)
+        self.backlogs = zeroed(count * NUM_CLASSES * layout.BACKLOG.itemsize)
+        accounts = zeroed(count * NUM_CLASSES * layout.INGRESS.itemsize).view(layout.INGRESS)
+        self.ingresses = accounts.reshape(count, NUM_CLASSES)
+        self.view_nodes(count)
+        ports, hosts = self.ports, self.hosts
+        ports["number"] = self.ports_in_order = np.arange(count)
         ports["link_class"] = fabric.port_class
         ports["climbs"] = fabric.port_climbs
         ports["rate_bps"], ports["byte_ps"] = fabric.port_rate_bps, fabric.port_byte_ps
@@ -176,20 +227,10 @@ class Tables:
         ports["wire_bytes"] = plan.scheme.wire_bytes
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
         ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
-        self.ports = ports
-        hosts = self._rows("host", fabric.n_nodes, layout.HOST)
         hosts["node"] = np.arange(fabric.n_nodes)
         hosts["line_bps"][fabric.hosts] = fabric.port_rate_bps[fabric.node_first_port[fabric.hosts]]
         hosts["clock_offset_ps"] = plan.clock_offset_ps
-        self.hosts = hosts
-        self.switches = self._rows("switch", fabric.n_nodes, layout.SWITCH)
         self.switches["route_row"], self.switches["is_nic"] = fabric.route_row, fabric.is_nic
-        strides = self.layout.row_bytes["port"], layout.QUEUE.itemsize
-        self.queues = np.ndarray((count, NUM_CLASSES), layout.QUEUE, self._memory["port"], layout.QUEUES_AT, strides)
-        self.backlogs = zeroed(count * NUM_CLASSES * layout.BACKLOG.itemsize)
-        self.backlog_rows = self.backlogs.view(layout.BACKLOG).reshape(count, NUM_CLASSES)
-        accounts = zeroed(count * NUM_CLASSES * layout.INGRESS.itemsize).view(layout.INGRESS)
-        self.ingresses = accounts.reshape(count, NUM_CLASSES)
         self._fill_rooms()
         self._set(
             ports=self._memory["port"].ctypes.data, port_bytes=self.layout.row_bytes["port"],
@@ -216,8 +257,9 @@ class Tables:
 
     def _fill_flows(self) -> None:
         plan = self.plan
-        self._all_messages = self._rows("message", plan.n_messages + self.spare, layout.MESSAGE)
-        messages = self._all_messages[: plan.n_messages]
+        self._fill_rows("message", plan.n_messages + self.spare)
+        self.view_messages(plan.n_messages + self.spare, plan.n_messages)
+        messages = self.messages
         messages["number"] = np.arange(plan.n_messages)
         for name in ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight",
                      "priority"):  # fmt: skip
@@ -228,8 +270,7 @@ class Tables:
             messages["is_explained"] = plan.explained
             self.ports["is_watched"][plan.qp_port[plan.qp[plan.explained]]] = 1
         messages["waits_for"] = plan.waits_for[: plan.n_messages]
-        self.messages = messages
-        self._cells: dict[tuple[str, ...], Cells] = {}
+        self._cells: dict[str, Cells] = {}
         self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines(), self.spare)
         self._memory["qp"] = self.queue_pairs.raw
         self._fill_bits()
@@ -294,16 +335,19 @@ class Tables:
         self.used_words = int(begins[-1])
         count = self.all_words = self.used_words + (self.used_words + 4 * self.spare) * (self.spare > 0)
         self.bits = []
-        self.new_bits = []  # by set: its addresses over all messages that there is room for, and where its words begin
+        self.new_bits = []
         for component, field in bits_of(self.plan.scheme.components):
             memory = self._memory[f"bits {component} {field.name}"] = np.zeros(count, np.int64)
             self.transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins[:-1]
-            self.bits.append((component, field, memory))
-            column = self.transfer_column(component, field, len(self._all_messages))
-            self.new_bits.append((column, int(memory.ctypes.data)))
+            self.note_bits(component, field, memory)
         skipped = self._memory["skipped"] = np.zeros(count, np.int64)  # takes space once it is used
         begins = np.pad(begins[:-1], (0, self.spare))
         self._set(skipped=skipped.ctypes.data, skipped_first=self._table("skipped_first", begins))
+
+    def note_bits(self, component: int, field: Field, memory: npt.NDArray[np.int64]) -> None:
+        self.bits.append((component, field, memory))
+        column = self.transfer_column(component, field, len(self._all_messages))
+        self.new_bits.append((column, int(memory.ctypes.data)))
 
     def _timer_offset(self, kind: str, slot: int) -> int:
         """Return where in a row a deadline is; the time of its pending event follows it."""
@@ -318,7 +362,7 @@ class Tables:
     def _fill_groups(self) -> None:
         """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
         plan, hooks = self.plan, self.hooks.addresses
-        self._fan_in = 1
+        self._fan_in, self._incoming = 1, np.zeros(0, np.int64)
         if hooks["on_candidate"]:  # one event may pick every message to a host
             self._incoming = np.bincount(plan.dst, minlength=plan.fabric.n_nodes)
             self._fan_in = int(self._incoming.max(initial=0))
