@@ -1,5 +1,6 @@
 """The paper that does not exist, which docs/experiments.md shows: its folder alone adds all that a paper has."""
 
+import importlib
 import json
 import shutil
 import sys
@@ -13,7 +14,6 @@ from rdmacc.experiments import EXPERIMENTS, experiment, summary_path
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import QUESTIONS
-from rdmacc.experiments.framework.registry import import_modules
 from rdmacc.experiments.framework.texts import TEXTS
 from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.notebook import Paper, write_draft
@@ -23,17 +23,19 @@ from rdmacc.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "experiments" / "_template"
+OUTSIDE = "from rdmacc.experiments.framework.registry import import_modules\n\nimport_modules(__name__)\n"
 
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """Import a copy of the template as the paper "toy", elsewhere, and forget it in the end."""
     shutil.copytree(TEMPLATE, tmp_path / "toy")
+    (tmp_path / "toy" / "__init__.py").write_text(OUTSIDE)  # processes that compute its points read its files, too
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
     known = [(one, dict(one)) for one in (EXPERIMENTS, PAPERS, QUESTIONS, TEXTS)]
     presets = [(one, dict(one)) for one in (PRESETS._files, PRESETS._made)]
-    import_modules("toy")
+    importlib.import_module("toy")
     yield tmp_path / "toy"
     for name in [one for one in sys.modules if one.partition(".")[0] == "toy"]:
         del sys.modules[name]
@@ -57,7 +59,7 @@ def test_a_folder_is_all_that_a_paper_needs(toy, tmp_path):
     assert "toy-f1-1" in (tmp_path / "report" / "toy.fig1.html").read_text()
     assert list(PAPERS)[-1] == "toy"
     assert "papers/toy\n" in papers_page()
-    assert "| Nobody et al., *" in papers_page()
+    assert "Nobody et al., *" in papers_page()
     assert score().loc["Toy", "not judged"] == 3
 
 
