@@ -202,7 +202,8 @@ def _content_of(frame: pd.DataFrame) -> Any:
     for block in manager.blocks:
         parts.append((block.mgr_locs.as_array.tolist(), _listed(block.values)))
         types.append(block.values.dtype)
-    content = content_of(parts, [(_listed(one.array), list(one.names)) for one in axes], frame.attrs)
+    labels = [(one.tolist() if one.nlevels > 1 else _listed(one.array), list(one.names)) for one in axes]
+    content = content_of(parts, labels, frame.attrs)
     return content and (content, *types, *(one.dtype for one in axes))
 
 
