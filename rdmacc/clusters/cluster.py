@@ -242,22 +242,7 @@ class Cluster:
         return self.schedule(operation, size, **changes).frame()
 
     def schedule(self, operation: str, size: Quantity, **changes: Any) -> Recipe:
-        """Return the same collective without its frame, for `simulate`, which then takes half of the memory.
-
-        Parameters
-        ----------
-        operation : str
-            "all_reduce", "reduce_scatter", "all_gather", "all_to_all" or "broadcast".
-        size : number or str
-            Data of a GPU.
-        **changes : object
-            Parameters of `Nccl`, in place of those that NCCL would choose.
-
-        Raises
-        ------
-        ConfigError
-            For an unknown operation, or a parameter that is not allowed.
-        """
+        """Return the `collective` of the same arguments without its frame: `simulate` then takes half of the memory."""
         settings = self.choose(operation, size).replace(**changes)
         return Recipe(partial(nccl.alone, operation.replace("_", "-"), self.hosts, size, settings))
 

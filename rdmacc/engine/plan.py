@@ -46,7 +46,7 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined
 from rdmacc.units import format_rate, format_time
 from rdmacc.workload.paths import PATH_COLUMNS
-from rdmacc.workload.schedule import Recipe, Schedule
+from rdmacc.workload.schedule import Workload
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,7 +93,7 @@ class Plan(Setting):
 
 def make_plan(
     topology: nx.Graph[Any] | Fabric,
-    workload: pd.DataFrame | Schedule | Recipe,
+    workload: Workload,
     scheme: Scheme,
     *,
     seed: int = 0,
@@ -120,9 +120,7 @@ def checked_seed(seed: Any) -> int:
     return int(seed)
 
 
-def setting_of(
-    topology: nx.Graph[Any] | Fabric, workload: pd.DataFrame | Schedule | Recipe, scheme: Scheme, seed: int
-) -> Setting:
+def setting_of(topology: nx.Graph[Any] | Fabric, workload: Workload, scheme: Scheme, seed: int) -> Setting:
     """Return what does not depend on probes, faults and, unless it chooses paths, the seed."""
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     if scheme.spans_ports:
@@ -175,7 +173,7 @@ def _with_faults(setting: Setting, faults: Sequence[Fault], seed: int, chance: i
     }  # fmt: skip
 
 
-def _with_paths_by_packet(fabric: Fabric, scheme: Scheme, workload: pd.DataFrame | Schedule | Recipe) -> Fabric:
+def _with_paths_by_packet(fabric: Fabric, scheme: Scheme, workload: Workload) -> Fabric:
     """Return the network; raise a ConfigError if hosts have several links and messages have a path each."""
     if (np.diff(fabric.node_first_port)[fabric.hosts] > 1).any():
         if scheme.routing in ("ecmp", "symmetric"):

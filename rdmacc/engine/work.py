@@ -18,7 +18,7 @@ from rdmacc.workload.checks import Columns, check_acyclic, checked
 from rdmacc.workload.columns import queue_pair_labels
 from rdmacc.workload.frame import computation
 from rdmacc.workload.paths import NO_PATHS, PATH_COLUMNS, Paths, paths_of
-from rdmacc.workload.schedule import COLLECTIVE_COLUMNS, Recipe, Schedule
+from rdmacc.workload.schedule import COLLECTIVE_COLUMNS, Recipe, Schedule, Workload
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
@@ -48,7 +48,7 @@ class Rows:
 
     def __init__(
         self,
-        given: pd.DataFrame | Schedule | Recipe,
+        given: Workload,
         computes: npt.NDArray[np.bool_],
         collectives: tuple[Ints, pd.DataFrame] | None = None,
     ) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import pandas as pd
 
 from rdmacc.engine.plan import checked_seed, plan_of, setting_of
 from rdmacc.engine.select import give_back
@@ -23,13 +22,13 @@ from rdmacc.simulation.stepwise import Simulation
 from rdmacc.topology.fabric import Fabric
 from rdmacc.typed import named
 from rdmacc.units import Quantity
-from rdmacc.workload.schedule import Recipe, Schedule
+from rdmacc.workload.schedule import Workload
 
 
 @named
 def simulate(
     network: nx.Graph[Any],
-    workload: pd.DataFrame | Schedule | Recipe,
+    workload: Workload,
     scheme: str | Scheme,
     *,
     engine: str = "auto",
@@ -114,7 +113,7 @@ def simulate(
 @named
 def simulate_many(
     network: nx.Graph[Any],
-    workloads: pd.DataFrame | Schedule | Recipe | Iterable[pd.DataFrame | Schedule | Recipe],
+    workloads: Workload | Iterable[Workload],
     schemes: str | Scheme | Iterable[str | Scheme],
     seeds: int | Iterable[int] = 1,
     *,
@@ -134,7 +133,7 @@ def simulate_many(
     ----------
     network : Graph
         The network.
-    workloads : DataFrame, Schedule or iterable of these
+    workloads : DataFrame, Schedule, Recipe or iterable of these
         One workload, or several; a generator is read as the runs go on.
     schemes : str, Scheme or iterable
         One scheme, or several.
@@ -162,7 +161,7 @@ def simulate_many(
     >>> [(run.scheme_name, run.plan.seed) for run in runs]
     [('dcqcn', 0), ('dcqcn', 1), ('dcqcn', 2), ('hpcc', 0), ('hpcc', 1), ('hpcc', 2)]
     """
-    works = [workloads] if isinstance(workloads, pd.DataFrame | Schedule | Recipe) else workloads
+    works = [workloads] if isinstance(workloads, Workload) else workloads
     chosen = [as_scheme(one) for one in ([schemes] if isinstance(schemes, str | Scheme) else schemes)]
     numbers = list(map(checked_seed, range(checked_seed(seeds)) if isinstance(seeds, int) else seeds))
     for name, value in (("workloads", works), ("probes", probes), ("faults", faults)):

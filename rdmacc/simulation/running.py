@@ -268,10 +268,11 @@ class Running:
             return
         done, text = min(self.now_ps / 1e6, bar.total), ""
         if until_ps == NEVER:
-            bar.total = int(self.plan.size_bytes.sum())
+            bar.total = bar.total or int(self.plan.size_bytes.sum())
             messages = len(self.plan.waits_for) + self._sent.count
             finished = messages - self.engine.unfinished
-            done, text = self.engine.accepted_bytes, f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages"
+            done = min(self.engine.accepted_bytes, bar.total)
+            text = f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages"
         bar.update(max(done - bar.n, 0), text)
 
 

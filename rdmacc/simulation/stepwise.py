@@ -26,7 +26,7 @@ from rdmacc.simulation.running import Running, check_memory, is_checked
 from rdmacc.topology.fabric import Fabric
 from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.schedule import Recipe, Schedule
+from rdmacc.workload.schedule import Workload
 
 
 class Simulation(Running):
@@ -78,7 +78,7 @@ class Simulation(Running):
     def __init__(
         self,
         network: nx.Graph[Any],
-        workload: pd.DataFrame | Schedule | Recipe,
+        workload: Workload,
         scheme: str | Scheme,
         *,
         engine: str = "auto",

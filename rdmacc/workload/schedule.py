@@ -6,7 +6,7 @@ row takes about 50 bytes in a schedule, and ten times as many in a frame.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -184,3 +184,7 @@ class Schedule:
         rows = np.arange(self.count, self.count + count)
         self.count += count
         return rows
+
+
+Workload: TypeAlias = pd.DataFrame | Schedule | Recipe
+"""What can be simulated."""

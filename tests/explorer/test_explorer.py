@@ -239,6 +239,16 @@ def test_receivers_get_no_more_than_their_link_carries(scheme):
     assert sent == pytest.approx(3 * -(-64_000 // packet) * packet, rel=0.02)  # in full packets
 
 
+def test_links_lose_the_share_of_packets_that_is_set():
+    counts = []
+    for loss in (0.0, 0.01):
+        counters = Setup(hosts=9, work="incast", size_kb=1000.0, loss=loss, schemes=("irn",)).run()["irn"].counters
+        counts.append((counters["lost_packets"], counters["data_packet_hops"]))
+    (none, _), (lost, hops) = counts
+    assert none == 0
+    assert lost == pytest.approx(0.01 * hops, rel=0.3)
+
+
 def test_reset_and_a_link_lead_back(explorer):
     begin = explorer.setup
     for name, value in (("network", "dumbbell"), ("work", "permutation"), ("rate_gbps", 25.0), ("scheme 2", "ndp")):

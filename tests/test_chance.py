@@ -1,0 +1,16 @@
+"""Keys of streams: those made by the block are NumPy's, seed by seed."""
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rdmacc.chance import stream_key
+
+
+@given(st.integers(0, 2**15) | st.integers(0, 2**64), st.integers(0, 12))
+@example(2**14 - 1, 7)
+@example(2**14, 7)
+@example(63, 8)
+def test_a_key_is_what_seed_sequence_makes_of_seed_and_purpose(seed, purpose):
+    words = np.random.SeedSequence([seed, purpose]).generate_state(1, np.uint64)
+    assert stream_key(seed, purpose) == int(words[0]) >> 1
