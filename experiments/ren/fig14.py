@@ -6,7 +6,7 @@ paper's gains "with the flow size of" 11,054 and 1,809 packets are taken to be t
 Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
 
-from rdmacc.experiments.ren.leaf_spine_readings import FEWEST, LeafSpineReadings
+from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from ..api import *
 from .leaf_spine import *
 from .loads import *
@@ -116,7 +116,7 @@ class Figure14(LeafSpineReadings):
         claim("ren-f14-4", measure=_grows_with_size, band=At("by workload", POSITIVE),
               direction=At("mean", MoreThan(0)), needs=_ALL),
     )  # fmt: skip
-    read_at = MappingProxyType(dict.fromkeys((FEWEST, *WorkloadFigure.read_at), (_LOAD,)))
+    read_at = MappingProxyType(dict.fromkeys(WorkloadFigure.read_at, (_LOAD,)))
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
         return list(_ALL)

@@ -4,7 +4,6 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 `rdmacc.experiments.ren.gains`.
 """
 
-from rdmacc.experiments.ren.leaf_spine_readings import FEWEST
 from ..api import *
 from .leaf_spine import *
 from .loads import *
@@ -20,5 +19,4 @@ class Figure15(WorkloadFigure):
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, data mining"
     workload = "data_mining"
     published = PUBLISHED
-    read_at = MappingProxyType({FEWEST: (0.5, 0.7), **WorkloadFigure.read_at})
     claims = (short_flows_claim("ren-f15-1a", "data_mining"), reduction_claim("ren-f15b-1", "data_mining", PUBLISHED))

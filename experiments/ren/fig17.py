@@ -14,5 +14,4 @@ class Figure17(WorkloadFigure):
     title = "Hadoop Cluster application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster"
     workload = "hadoop"
-    read_at = MappingProxyType({**READ_BY_NUMBER, **WorkloadFigure.read_at})
     claims = (short_flows_claim("ren-f17-1a", "hadoop"),)

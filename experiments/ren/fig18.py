@@ -4,7 +4,7 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 `rdmacc.experiments.ren.gains`.
 """
 
-from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
+from rdmacc.experiments.ren.leaf_spine_readings import BY_NUMBER, READ_AS
 from ..api import *
 from .leaf_spine import *
 from .loads import *
@@ -21,7 +21,7 @@ class Figure18(WorkloadFigure):
     workload = "cache_follower"
     published = PUBLISHED
     # Its table's order: the last run of each scheme is its canary.
-    read_at = MappingProxyType({**READ_BY_NUMBER, **dict.fromkeys(("one grant", *READ_AS), LOADS["paper"])})
+    read_at = MappingProxyType(dict.fromkeys((*BY_NUMBER, "one grant", *READ_AS), LOADS["paper"]))
     claims = (
         short_flows_claim("ren-f18-1a", "cache_follower"),
         reduction_claim("ren-f18d-1", "cache_follower", PUBLISHED),

@@ -46,7 +46,6 @@ BY_NUMBER: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxy
     {f"host links, one grant, {count:,} messages": _fewer(count) for count in (1000, 2500)}
 )
 """The same with fewer messages; `rdmacc.experiments.ren.messages` has the runs."""
-FEWEST = next(iter(BY_NUMBER))
 
 
 def in_place_of(table: pd.DataFrame, runs: Mapping[LeafSpineCase, LeafSpineCase]) -> pd.DataFrame | None:

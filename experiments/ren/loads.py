@@ -7,8 +7,6 @@ from ..api import *
 from .leaf_spine import *
 from .setup import *
 
-READ_BY_NUMBER: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(BY_NUMBER, LOADS["paper"]))
-"""The loads at which readings of the number of messages have been run, in figures 16 to 18."""
 POSITIVE = Each(MoreThan(0))
 """The right sign of REN's gains."""
 LOWEST, LOWEST_IN_HALF = (All({LOOKS["ren"][0]: AtLeast(share)}) for share in (1.0, 0.5))
@@ -96,7 +94,7 @@ class WorkloadFigure(LeafSpineReadings):
     """Key of `WORKLOADS`."""
     published: Mapping[str, Mapping[str, float]] = MappingProxyType({})
     """Published reductions at a load of 0.7, by quantity and scheme."""
-    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(READ_AS, LOADS["paper"]))
+    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys((*BY_NUMBER, *READ_AS), LOADS["paper"]))
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
         return cases([self.workload], LOADS[scale])

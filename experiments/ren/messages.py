@@ -3,8 +3,7 @@
 At 0.7 of the hosts' links the core is offered 3.7 times what it carries. It drains after the last message has started,
 so completion times are those of a backlog that grows with each message, and the number of messages, which the paper
 does not give, decides who is faster. Both ends are shown, and none is chosen. pHost and Homa send one packet for each
-grant, as section 2 describes them. Data mining, whose messages are ten times as long, has 1,000 messages at 0.5 and 0.7
-alone. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
+grant, as section 2 describes them. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
 
 from rdmacc.experiments.ren.fig16 import Figure16
@@ -14,7 +13,9 @@ from rdmacc.experiments.ren.loads import POSITIVE, gain_lines
 from rdmacc.experiments.ren.setup import LOOKS
 from ..api import *
 
-_NAMES = ("cache_follower", "web_search", "hadoop")
+_SHORTER = ("cache_follower", "web_search", "hadoop")
+_MINING = ("data_mining",)
+"""Its messages are ten times as long."""
 _OTHERS = ("dctcp", "traditional", "ndp", "expresspass", "aeolus")
 _NUMBERS = MappingProxyType({"quick": (20, 50), "paper": (1000, 2500)})
 _LOADS = MappingProxyType({"quick": (0.7,), "paper": LOADS["paper"]})
@@ -55,7 +56,7 @@ def _with_number(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
         f"{LOOKS[one][0]}, {WORKLOADS[name]}": {
             f"{number:,}": _gain(rows, "AFCT", one, name, number) for number in (1000, 2500, _ALL_MESSAGES)
         }
-        for name in _NAMES[:2]
+        for name in _SHORTER[:2]
         for one in ("dctcp", "expresspass")
     }
 
@@ -65,27 +66,27 @@ def _expresspass(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
         f"{number:,} messages": {
             WORKLOADS[name]: _value(rows, "throughput, long", "expresspass", name, number)
             / _value(rows, "throughput, long", "ndp", name, number)
-            for name in _NAMES
+            for name in _SHORTER
         }
         for number in (1000, _ALL_MESSAGES)
     }
 
 
-def _where_it_is_carried(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+def _where_it_is_carried(names: Iterable[str], rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     more, fewer = (
-        {(name, one): _gain(rows, "AFCT", one, name, number, 0.1) for name in _NAMES for one in _OTHERS}
+        {(name, one): _gain(rows, "AFCT", one, name, number, 0.1) for name in names for one in _OTHERS}
         for number in (2500, 1000)
     )
-    return {WORKLOADS[name]: {LOOKS[one][0]: more[name, one] - fewer[name, one] for one in _OTHERS} for name in _NAMES}
+    return {WORKLOADS[name]: {LOOKS[one][0]: more[name, one] - fewer[name, one] for one in _OTHERS} for name in names}
 
 
-def _by_load(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+def _by_load(names: Iterable[str], rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     return {
         f"{WORKLOADS[name]}, {number:,}": {
             f"load {load}": float(np.mean([_gain(rows, "AFCT", one, name, number, load) for one in _OTHERS]))
             for load in (0.1, 0.7)
         }
-        for name, number in product(_NAMES, (1000, 2500))
+        for name, number in product(names, (1000, 2500))
     }
 
 
@@ -104,35 +105,40 @@ class Messages(LeafSpineFigure):
         claim("ren-n-2a", measure=partial(_gains, "web_search", (2500,)), band=Each(POSITIVE, of="number"),
               needs=_needs((2500,), "web_search")),
         claim("ren-n-3a", measure=_with_number, band=Each(Falls(), of="baseline and workload"),
-              needs=_needs((1000, 2500, _ALL_MESSAGES), *_NAMES[:2])),
+              needs=_needs((1000, 2500, _ALL_MESSAGES), *_SHORTER[:2])),
         claim("ren-n-4a", measure=_expresspass,
               band=All({"1,000 messages": Each(LessThan(1)), "5,000 messages": Each(MoreThan(1))}),
-              needs=_needs((1000, _ALL_MESSAGES), *_NAMES)),
-        claim("ren-n-5a", measure=_where_it_is_carried,
-              band=Each(Each(Between(-0.1, 0.1), of="baseline"), of="workload"),
-              needs=_needs((1000, 2500), *_NAMES, load=0.1)),
-        claim("ren-n-6a", measure=_by_load, band=Each(Rises(), of="workload and number"),
-              needs=_needs((1000, 2500), *_NAMES) + _needs((1000, 2500), *_NAMES, load=0.1)),
+              needs=_needs((1000, _ALL_MESSAGES), *_SHORTER)),
+        *(
+            claim(id, measure=partial(_where_it_is_carried, names),
+                  band=Each(Each(Between(-0.1, 0.1), of="baseline"), of="workload"),
+                  needs=_needs((1000, 2500), *names, load=0.1))
+            for id, names in (("ren-n-5a", _SHORTER), ("ren-n-5b", _MINING))
+        ),
+        *(
+            claim(id, measure=partial(_by_load, names), band=Each(Rises(), of="workload and number"),
+                  needs=_needs((1000, 2500), *names) + _needs((1000, 2500), *names, load=0.1))
+            for id, names in (("ren-n-6a", _SHORTER), ("ren-n-6b", _MINING))
+        ),
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[LeafSpineCase]:
         found = [
             _case(scheme, name, load, number)
-            for number, name, load in product(_NUMBERS[scale], _NAMES, _LOADS[scale])
+            for number, name, load in product(_NUMBERS[scale], (*_MINING, *_SHORTER), _LOADS[scale])
             for scheme in ("ren", *_OTHERS)
         ]
-        mining = (one for load in (0.5, 0.7) for one in _needs((1000,), "data_mining", load=load))
-        return [*_needs((_ALL_MESSAGES,), *_NAMES), *mining, *found] if scale == "paper" else found
+        return [*_needs((_ALL_MESSAGES,), *_MINING, *_SHORTER), *found] if scale == "paper" else found
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         published = {"web_search": Figure16.published["AFCT"], "cache_follower": Figure18.published["AFCT"]}
         labels = {"AFCT": "AFCT reduced by REN", "throughput, long": "long flows:\nthroughput raised"}
         panels: list[Panel] = []
-        for (quantity, label), name in product(labels.items(), _NAMES):
+        for (quantity, label), name in product(labels.items(), (*_MINING, *_SHORTER)):
             gains = {
                 one: gain for one, gain in published.get(name, {}).items() if one in _OTHERS and quantity == "AFCT"
             }
             words = {"label": label, "title": WORKLOADS[name], "of": partial(_by_number, quantity, name)}
             panels.append(gain_lines(gains, _ALL_MESSAGES, over="messages", **words))
         more = ": 0.7 of the hosts' links, one grant"
-        return self.drawn(panels, rows, more, columns=3, size=(3.2, 3.1), sharex=True, legend="outside right upper")
+        return self.drawn(panels, rows, more, columns=4, size=(3.2, 3.1), sharex=True, legend="outside right upper")
