@@ -13,7 +13,7 @@ INCAST, BUSY, WEB = "hadoop, 30% and incast", "hadoop, 50%", "web search, 30%"
 CASES = {INCAST: ("hadoop", 0.3, 0.02, us(3000)), BUSY: ("hadoop", 0.5, 0.0, us(1200)),
          WEB: ("web_search", 0.3, 0.0, us(1000))}  # fmt: skip
 PODS = {"quick": (2, 2, 8, 2, 4), "paper": (5, 4, 16, 4, 16)}
-QUICK_PS, SEEDS, LINK_PS = us(200), {"quick": 1, "paper": 3}, us(1)
+QUICK_PS, SEEDS, LINK_PS = us(200), {"quick": 1, "paper": 6}, us(1)
 
 
 def tree(scale: str) -> Graph:

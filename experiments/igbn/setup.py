@@ -115,7 +115,7 @@ class LossSweep(Experiment):
         if not is_noisy[setting.timeout_ps]:
             return 3
         few = 20 if setting.timeout_ps == LONG else 8
-        return 5 * few if setting.timer == DEFAULT_TIMER else few
+        return 10 * few if setting.timer == DEFAULT_TIMER else few
 
     def scheme(self, setting: Setting) -> Scheme:
         """Return the scheme of a setting."""
