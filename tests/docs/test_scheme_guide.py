@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import rdmacc
+from rdmacc.component import HOOKS
 from rdmacc.schemes import SCHEMES
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
 from rdmacc.units import us
@@ -49,6 +50,19 @@ def test_the_interface_lists_every_field_of_the_engines_records():
     for name, record in (("packet", Packet), ("message", Message), ("qp", QueuePair), ("host", Host), ("port", Port)):
         listed = page.split(f"**`{name}`**\n\n| field | |\n|---|---|\n")[1].split("\n\n")[0].splitlines()
         assert listed == [f"| `{field.name}` | {field.doc} |".replace("|  |", "| |") for field in record.fields]
+
+
+def test_the_interface_lists_every_hook_and_what_it_may_write_of_a_packet():
+    page = (DOCS / "interface.md").read_text()
+    table = page.split("## The hooks")[1].split("\n\n**")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert re.findall(r"`(on_\w+)`", " ".join(cells)) == [*HOOKS]
+    row = next(line for line in page.splitlines() if line.startswith("| `packet` | `on_"))
+    found = {}
+    for part in row.split("|")[2].split(";"):
+        hooks, writes = (re.findall(r"`(\w+)`", side) for side in part.split(":"))
+        found |= {hook: set(writes) for hook in hooks}
+    assert found == {name: set(hook.writes) for name, hook in HOOKS.items() if hook.writes}
 
 
 def test_the_interface_lists_every_scheme_and_handlers_that_exist():
