@@ -152,16 +152,6 @@ def verdict(table, claim, reading=DEFAULT):
     return experiment("dart.table1").check(table, "paper", reading).set_index("id").loc[claim, "verdict"]
 
 
-def test_a_claim_is_judged_by_one_reading_alone():
-    table = table_as_published()
-    assert verdict(table, "dart-t1-typ-40") == verdict(table, "dart-t1-typ-40", "kept") == "holds"
-    assert experiment("dart.table1").readings_in(table) == []
-    both = pd.concat([table, table.assign(reading=FRESH, point=table["point"] + " again", value=1.0)])
-    assert verdict(both, "dart-t1-typ-40") == "holds"
-    assert experiment("dart.table1").readings_in(both) == [FRESH]
-    assert verdict(both, "dart-t1-typ-40", FRESH) == "does not hold"
-
-
 @pytest.mark.parametrize("reading", CHANGED)
 def test_where_some_runs_differ_in_a_parameter_those_take_the_place_of_the_others(reading):
     """One more cell that has another number of marks; where a reading has no runs, it judges nothing."""
@@ -263,11 +253,6 @@ def test_the_trace_has_the_deflections_that_the_ports_count(engine):
 def _at_host(result):
     fabric = result.plan.fabric
     return fabric.is_host[fabric.port_node]
-
-
-def test_disorder_is_seen():
-    """Spraying takes packets of a message different ways, past queues of different lengths."""
-    assert disorders(crossing("simpy", routing="spray-random", tokens=0)) > 0
 
 
 # Figures 8, 9 and 10
