@@ -106,24 +106,6 @@ def test_files_and_saved_results_keep_them(engine, tmp_path):
     pd.testing.assert_frame_equal(back.computation, result.computation, check_dtype=False)
 
 
-@pytest.mark.parametrize(
-    ("row", "match"),
-    [
-        ({"src": "h0", "duration": "4us", "size": 5}, "size = 5"),
-        ({"src": "h0", "dst": "h1", "duration": "4us"}, "must be missing or equal to src"),
-        ({"src": "h0", "duration": 4}, "duration"),
-        ({"src": "h0", "duration": "-4us"}, "duration"),
-        ({"src": "h0", "dst": "h1", "size": 5, "after": 0, "delay": ("1us", "2us")}, "one for each of the 1 in after"),
-        ({"src": "h0", "dst": "h1", "size": 5, "after": (0,), "delay": 7}, "delay = 7"),
-        ({"src": "h0", "dst": "h1", "size": 0}, "at least 1"),
-        ({"src": "s0", "duration": "4us"}, "a host, not a switch"),
-    ],
-)  # fmt: skip
-def test_wrong_rows_are_errors(row, match):
-    with pytest.raises(ConfigError, match=match):
-        rdmacc.Simulation(NET, rdmacc.messages([{"src": "h0", "dst": "h1", "size": 1}, row]), "dcqcn")
-
-
 @pytest.mark.parametrize("given", [lambda schedule, frame: schedule, lambda schedule, frame: frame])
 def test_copies_and_checkpoints_go_on(engine, tmp_path, given):
     """Also where a plan of all rows is made on the way, as for faults to come."""
