@@ -21,7 +21,7 @@ from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import NEVER, Int, Int32, Record
 from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.scaling import Scaled
-from rdmacc.state import DROP, Message, Packet, QueuePair
+from rdmacc.state import CREDIT, DROP, RETURN, Message, Packet, QueuePair
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import ps
 
@@ -218,18 +218,25 @@ class Receiver:
 
 
 class Sender:
-    """A sender as an engine drives it."""
+    """A sender at 10 Gb/s as an engine drives it: a message and its loss recovery; `sent` are the packets that left."""
 
     def __init__(self, packets=10, last=1000, recovery=GoBackN, **changes):
         self.params, self.message = plain(recovery(**changes)), make_message(packets, last)
-        self.transfer = make_transfer(recovery, packets)
-        self.qp = QueuePair()
-        if hasattr(recovery, "on_start"):
-            self._call("on_start")
+        self.transfer, self.qp, self.sent = make_transfer(recovery, packets), QueuePair(), []
+        self.qp.line_bps = 10e9
+        self.request = self._packet()
+        for name in ("on_open", "on_start"):
+            if hasattr(recovery, name):
+                self._call(name)
 
-    def _call(self, name, **others):
-        records = {"params": self.params, "qp": self.qp, "message": self.message, "transfer": self.transfer}
-        call(getattr(self.params, name), **records, **others)
+    def _packet(self):
+        return packet_with(*filter(None, [self.params.record("Header")]))
+
+    def _call(self, name, now=0, packet=None):
+        call(
+            getattr(self.params, name), params=self.params, qp=self.qp, message=self.message, transfer=self.transfer,
+            request=self.request, packet=packet, now=now,
+        )  # fmt: skip
 
     @property
     def can_send(self):
@@ -238,28 +245,37 @@ class Sender:
 
     def send(self, now=0):
         """Send the next packet, with the engine's bookkeeping; return its number."""
-        message = self.message
-        packet = Packet()
+        message, packet = self.message, self._packet()
         psn = packet.psn = message.next_psn
+        packet.payload_bytes = bytes_before(message, psn + 1) - bytes_before(message, psn)
         message.next_psn += 1
         message.retransmissions += psn < message.highest_psn
         message.highest_psn = max(message.highest_psn, psn + 1)
-        self.qp.inflight_bytes += bytes_before(message, psn + 1) - bytes_before(message, psn)
-        self._call("on_send", packet=packet, now=now)
+        self.qp.inflight_bytes += packet.payload_bytes
+        self._call("on_send", now, packet)
+        self.sent.append(packet)
         return psn
 
-    def reply(self, kind, psn, now=0, sack=0):
-        """Hand over an ACK or a NAK."""
-        packet = packet_with(*filter(None, [self.params.record("Header")]))
-        packet.kind, packet.psn = kind, psn
-        if sack:
-            packet.sack_psn = sack
-        self._call("on_ack", packet=packet, now=now)
+    def burst(self, now=0):
+        """Send all that the queue pair has credits for; return the packets' numbers."""
+        numbers = []
+        while self.qp.credits > 0 and self.can_send:
+            self.qp.credits -= 1
+            numbers.append(self.send(now))
+        return numbers
 
-    def expire(self, now=0):
-        """The retransmission timer fires: the engine cancels the deadline, then calls the handler."""
-        self.transfer.retransmit_timer_ps = NEVER
-        self._call("on_retransmit_timer", now=now)
+    def hear(self, kind, psn=0, now=0, **fields):
+        """Hand over an ACK, a NAK, a credit or a returned header; return it."""
+        packet = self._packet()
+        for name, value in {"kind": kind, "psn": psn, **fields}.items():
+            setattr(packet, name, value)
+        self._call({CREDIT: "on_credit", RETURN: "on_return"}.get(kind, "on_ack"), now, packet)
+        return packet
+
+    def expire(self, now=0, timer="retransmit"):
+        """A timer fires: the engine cancels the deadline, then calls the handler."""
+        setattr(self.transfer, f"{timer}_timer_ps", NEVER)
+        self._call(f"on_{timer}_timer", now)
 
     @property
     def window(self):

@@ -9,7 +9,7 @@ import pytest
 import rdmacc
 from rdmacc import Component, ConfigError, Scheme, param, probes
 from rdmacc.protocols.line_rate import LineRate
-from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
+from rdmacc.records import Deadline, Float, Int, Int32, Record
 from rdmacc.units import us
 from tests.support import WIRE, check_finished, samples, transmission
 
@@ -176,33 +176,6 @@ class Pairwise(Component):
     """Makes the messages of two hosts share a queue pair."""
 
     pairwise: ClassVar[bool] = True
-
-
-def test_a_cancelled_deadline_does_not_fire(engine):
-    scheme = Scheme(control=(Pairwise(), Canceller()))
-    work = rdmacc.messages([("h0", "h1", 1000), ("h0", "h1", 1000, "1ms")])
-    watch = [probes.field("flow", 0, "Canceller.ticks")]
-    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, probes=watch)
-    assert [value for _, value in samples(result, "Canceller.ticks 0")] == [0.0]
-
-
-class Canceller(Component):
-    """Arms a deadline at each start and cancels it at each ACK, long before."""
-
-    class Sender(Record):
-        """Never ticks."""
-
-        ticks = Int32()
-        tick_timer_ps = Deadline()
-
-    def on_start(sender, now):
-        sender.tick_timer_ps = now + 100_000_000
-
-    def on_ack(sender):
-        sender.tick_timer_ps = NEVER
-
-    def on_tick_timer(sender):
-        sender.ticks += 1
 
 
 class Window(Component):

@@ -78,13 +78,6 @@ def test_events_of_the_very_time_are_not_processed(engine):
     assert simulation.is_finished
 
 
-def test_a_start_at_the_very_time_waits(engine):
-    work = rdmacc.messages([("h0", "h1", 1000, "5us")])
-    simulation = Simulation(rdmacc.star(2), work, "line-rate", engine=engine)
-    assert simulation.run("5us").counters.sent_bytes == 0
-    assert simulation.run(us(5) + 1).counters.sent_bytes == 1000
-
-
 def test_the_end_is_the_last_event_and_not_until(engine):
     """When all is finished the clock stands at the last ACK; running on is harmless."""
     simulation = lone(engine)
@@ -104,16 +97,6 @@ def test_status_on_the_way(engine):
 
 
 # Results
-
-
-def test_counters_of_a_lone_packet(engine):
-    result = lone(engine).run()
-    counters = result.counters
-    assert (counters.data_packet_hops, counters.control_packet_hops) == (2, 2)
-    assert (counters.sent_bytes, counters.accepted_bytes, counters.acks) == (1000, 1000, 1)
-    assert counters.live_packets == 0
-    ports = result.ports.set_index("port")["tx_bytes"]
-    assert ports.to_dict() == {"h0->s0": WIRE, "s0->h1": WIRE, "h1->s0": 64, "s0->h0": 64}
 
 
 def test_hosts_joined_without_a_switch(engine):
@@ -178,14 +161,6 @@ def test_steps_change_no_result(engine, monkeypatch):
     monkeypatch.setattr("rdmacc.simulation.running._FIRST_STEP_PS", 1_000)
     monkeypatch.setattr("rdmacc.simulation.running._STEP_S", (0.0, float("inf")))  # all steps stay that short
     same(whole, rdmacc.simulate(rdmacc.star(3), WORK.iloc[:2].assign(dst="h2", src="h1"), "dcqcn", engine=engine))
-
-
-def test_steps_of_few_events_get_no_shorter_where_everything_takes_long(engine, monkeypatch):
-    monkeypatch.setattr("rdmacc.simulation.running._STEP_S", (0.0, 0.0))
-    simulation = rdmacc.Simulation(rdmacc.star(2), rdmacc.messages([("h1", "h0", "20kB")]), "dcqcn", engine=engine)
-    first_ps = simulation._step_ps
-    simulation.run()
-    assert simulation._step_ps == first_ps
 
 
 def test_inputs_are_not_changed(engine):

@@ -8,27 +8,20 @@ from ..api import *
 from .setup import *
 
 _N = f"Dasr.auss_n {RECEIVER}"
+_OF_LINE = {"throughput / line": ("throughput", 1)}
+_OF_HALF = {f"{name} / half": (f"rate of {name}", 2) for name in ("S1", "S2")}
 _LINE, _HALF = AtLeast(0.97), Within(1, by=0.03)
 
 
-def _alone(table: pd.DataFrame) -> dict[str, float]:
-    rate, throughput = (scalar(table, "long", name) for name in ("rate of S1, alone", "throughput, alone"))
-    return {
-        "rate / line": rate / LINE_BPS,
-        "throughput / line": throughput / LINE_BPS,
-        "n": scalar(table, "long", "n, alone"),
-    }
+def _in(phase: str, shares: Mapping[str, tuple[str, int]], rows: pd.DataFrame) -> dict[str, float]:
+    """Return rates of a phase, each over a part of the line, and n."""
+    rates = {name: row_of(rows, "long")[f"{of}, {phase}"] * parts / LINE_BPS for name, (of, parts) in shares.items()}
+    return rates | {"n": row_of(rows, "long")[f"n, {phase}"]}
 
 
-def _shared(table: pd.DataFrame) -> dict[str, float]:
-    rates = {f"{name} / half": scalar(table, "long", f"rate of {name}, shared") * 2 / LINE_BPS for name in ("S1", "S2")}
-    throughput = scalar(table, "long", "throughput, shared")
-    return rates | {"throughput / line": throughput / LINE_BPS, "n": scalar(table, "long", "n, shared")}
-
-
-def _queue_growth(table: pd.DataFrame) -> Measured:
-    growth, queue = scalar(table, "long", "queue growth, settled"), scalar(table, "long", "queue, settled")
-    return Measured(growth / WIRE_BYTES, f"over the rest of the run, at {format_size(round(queue))}")
+def _queue_growth(rows: pd.DataFrame) -> Measured:
+    queue = format_size(round(row_of(rows, "long")["queue, settled"]))
+    return Measured(row_of(rows, "long")["queue growth, settled"] / WIRE_BYTES, f"over the rest of the run, at {queue}")
 
 
 @register_experiment
@@ -36,13 +29,13 @@ class Figure2(Experiment):
     name = "dart.fig2"
     title = "Direct apportioning of sending rates"
     description = "Dart, figure 2: two long flows to one receiver; each gets half the line within one RTT"
+    is_wide = True
     claims = (
-        claim("dart-f2-1", measure=_alone,
+        claim("dart-f2-1", measure=partial(_in, "alone", {"rate / line": ("rate of S1", 1), **_OF_LINE}),
               band=All({"rate / line": _LINE, "throughput / line": _LINE, "n": Exactly(1)})),
-        claim("dart-f2-2", measure=_shared,
+        claim("dart-f2-2", measure=partial(_in, "shared", {**_OF_HALF, **_OF_LINE}),
               band=All({"S1 / half": _HALF, "S2 / half": _HALF, "throughput / line": AtLeast(0.95), "n": Exactly(2)})),
-        claim("dart-f2-2a",
-              measure=lambda table: scalar(table, "long", "time to settle") / scalar(table, "long", "base RTT"),
+        claim("dart-f2-2a", measure=lambda rows: (one := row_of(rows, "long"))["time to settle"] / one["base RTT"],
               band=AtMost(1)),
         claim("dart-f2-2b", measure=_queue_growth, band=Within(0, by=2)),
     )  # fmt: skip

@@ -12,36 +12,19 @@ _N = f"Dasr.auss_n {RECEIVER}"
 _SCHEMES = {"n with look-ahead": "dasr", "n without": "dasr-no-look-ahead"}
 
 
-def _each(table: pd.DataFrame, quantity: str, scheme: str = "") -> dict[str, float]:
-    """Return a number of every point, or of one scheme's points, by point."""
-    rows = table[(table["quantity"] == quantity) & table["time_ps"].isna()]
-    return {
-        str(point): float(value)
-        for point, value in zip(rows["point"], rows["value"])
-        if not scheme or str(point).endswith(f" {scheme}")
-    }
-
-
-def _share(table: pd.DataFrame) -> Measured:
-    ratios = _each(table, "rate / (line / (k+1))")
-    heard = {point: ratio for point, ratio in ratios.items() if not np.isnan(ratio)}
+def _share(rows: pd.DataFrame) -> Measured:
+    heard = rows["rate / (line / (k+1))"].dropna()
     # Short flows may end before the last one is counted, unless look-ahead announces them all.
-    counted = {name: _each(table, "greatest n / (k+1)", scheme) for name, scheme in _SCHEMES.items()}
-    words = f"n is k+1 long enough for senders to hear it in {len(heard)} of {len(ratios)} points"
+    counted = {name: chosen(rows, scheme=scheme)["greatest n / (k+1)"] for name, scheme in _SCHEMES.items()}
+    words = f"n is k+1 long enough for senders to hear it in {len(heard)} of {len(rows)} points"
     return Measured({"rate / share": heard, **counted}, words)
 
 
-def _recovery(table: pd.DataFrame) -> dict[str, float]:
-    taken, allowed = _each(table, "time to recover"), _each(table, "time to recover, allowed")
-    return {point: taken[point] / allowed[point] for point in taken}
-
-
-def _earlier(table: pd.DataFrame) -> Measured:
-    with_it, without = (_each(table, "time to back off", name) for name in ("dasr", "dasr-no-look-ahead"))
-    gains = {point: without[f"{point}-no-look-ahead"] - value for point, value in with_it.items()}
-    never = [point for point in gains if np.isnan(without[f"{point}-no-look-ahead"])]  # the short flows were over
-    words = f"without look-ahead, {len(never)} never back off that far" if never else ""
-    return Measured({point: gain for point, gain in gains.items() if point not in never}, words)
+def _earlier(rows: pd.DataFrame) -> Measured:
+    with_it, without = (chosen(rows, scheme=scheme)["time to back off"] for scheme in _SCHEMES.values())
+    never = int(without.isna().sum())  # the short flows were over
+    words = f"without look-ahead, {never} never back off that far" if never else ""
+    return Measured((without.to_numpy() - with_it)[without.notna().to_numpy()], words)
 
 
 def _stable(n: pd.Series, count: int) -> tuple[float, float]:
@@ -64,13 +47,15 @@ class Figure3(Experiment):
     name = "dart.fig3"
     title = "Short flows mixed with long flows"
     description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows, sooner with look-ahead"
+    is_wide = True
     claims = (
         claim("dart-f3-1", measure=_share,
               band=All({
                   "rate / share": Each(Within(1, by=0.05), "point"),
                   "n with look-ahead": Each(Exactly(1), "point"), "n without": Each(AtMost(1), "point"),
               })),
-        claim("dart-f3-2", measure=_recovery, band=Each(AtMost(1), "point")),
+        claim("dart-f3-2", measure=lambda rows: rows["time to recover"] / rows["time to recover, allowed"],
+              band=Each(AtMost(1), "point")),
         claim("dart-f3-3", measure=_earlier, band=Each(MoreThan(0), "point")),
     )  # fmt: skip
 

@@ -50,37 +50,29 @@ def transition(state: int, seen: str) -> dict[str, float]:
     return {"state": receiver.endpoint.congestion, "share": reply.share, "passed": packet.ce}
 
 
-def _transitions(table: pd.DataFrame, seen: str, share: float, passed: int) -> int:
+def _transitions(rows: pd.DataFrame, seen: str, share: float, passed: int) -> int:
     wanted = {"state": EXPECTED[seen], "share": share, "mark passed": passed}
     return sum(
-        all(scalar(table, "handlers", f"{name}, then {seen}: {what}") == value for what, value in wanted.items())
+        all(row_of(rows, "handlers")[f"{name}, then {seen}: {what}"] == value for what, value in wanted.items())
         for name in STATES.values()
     )
 
 
-def _receiver(table: pd.DataFrame) -> dict[str, float]:
-    return {
-        "transitions": _transitions(table, "marks, line rate", 0.5, 0),
-        "marks": scalar(table, "receiver", "marks that arrived"),
-        "CNPs": scalar(table, "receiver", "CNPs"),
-        _OTHER: scalar(table, "receiver", _OTHER),
-        "n": LINE_BPS / scalar(table, "receiver", "least share"),
-    }
+def _receiver(rows: pd.DataFrame) -> dict[str, float]:
+    transitions, one = _transitions(rows, "marks, line rate", 0.5, 0), row_of(rows, "receiver")
+    numbers = {"transitions": transitions, "marks": one["marks that arrived"], **one[["CNPs", _OTHER]]}
+    return numbers | {"n": LINE_BPS / one["least share"]}
 
 
-def _network(table: pd.DataFrame) -> dict[str, float]:
-    return {
-        "transitions": _transitions(table, "marks, half rate", 1.0, 1),
-        "CNPs": scalar(table, "network", "CNPs"),
-        _OTHER: scalar(table, "network", _OTHER),
-        "n": LINE_BPS / scalar(table, "network", "least share"),
-        "DCQCN's least rate / line": scalar(table, "network", "least rate") / LINE_BPS,
-    }
+def _network(rows: pd.DataFrame) -> dict[str, float]:
+    transitions, one = _transitions(rows, "marks, half rate", 1.0, 1), row_of(rows, "network")
+    shares = {"n": LINE_BPS / one["least share"], "DCQCN's least rate / line": one["least rate"] / LINE_BPS}
+    return {"transitions": transitions, **one[["CNPs", _OTHER]], **shares}
 
 
-def _order(table: pd.DataFrame) -> float:
-    first, then = (scalar(table, "both", f"first {_CONGESTION[one]}") for one in (1, 2))
-    return (then - first) / scalar(table, "both", "base RTT")
+def _order(rows: pd.DataFrame) -> float:
+    first, then, rtt = row_of(rows, "both")[[*(f"first {_CONGESTION[one]}" for one in (1, 2)), "base RTT"]]
+    return float((then - first) / rtt)
 
 
 _ALL_STATES = Exactly(len(STATES))
@@ -91,6 +83,7 @@ class Figure5(Experiment):
     name = "dart.fig5"
     title = "Handling receiver and non-receiver congestion"
     description = "Dart, figure 5: receivers suppress marks at line rate, and leave them to DCQCN below it"
+    is_wide = True
     claims = (
         claim("dart-f5-1", measure=_receiver,
               band=All({
@@ -103,11 +96,10 @@ class Figure5(Experiment):
                   "DCQCN's least rate / line": LessThan(0.5),
               })),
         claim("dart-f5-2a",
-              measure=lambda table: {
-                  name: scalar(table, name, "time in receiver congestion") for name in ("network", "network of 8")
-              }, band=Each(Exactly(0))),
+              measure=lambda rows: rows.loc[["network", "network of 8"], "time in receiver congestion"],
+              band=Each(Exactly(0))),
         claim("dart-f5-3", measure=_order, band=All(MoreThan(0), AtMost(FEW_RTT))),
-        claim("dart-f5-4", measure=lambda table: _transitions(table, "no marks", 0.5, 0), band=_ALL_STATES),
+        claim("dart-f5-4", measure=lambda rows: _transitions(rows, "no marks", 0.5, 0), band=_ALL_STATES),
     )  # fmt: skip
 
     until_ps = us(1500)

@@ -44,8 +44,7 @@ def _rounds(burst_packets: int, rounds: int) -> pd.DataFrame:
     return workload.messages(rows)
 
 
-def _extra_hops(table: pd.DataFrame) -> Measured:
-    rows = wide(table)
+def _extra_hops(rows: pd.DataFrame) -> Measured:
     numbers = {
         "fewest": rows["least hops, deflected once"].min() - _SHORTEST,
         "most": rows["most hops, deflected once"].max() - _SHORTEST,
@@ -54,25 +53,23 @@ def _extra_hops(table: pd.DataFrame) -> Measured:
     return Measured(numbers, f"{rows['deflected once'].sum():.0f} messages deflected once")
 
 
-def _gains(table: pd.DataFrame, scheme: str, quantity: str) -> pd.DataFrame:
+def _gains(rows: pd.DataFrame, scheme: str, quantity: str) -> pd.DataFrame:
     """Return, by burst, the delay in the queue and the gain of deflected messages over it."""
-    rows = wide(table)
-    queued = rows[rows["scheme"] == "none"].set_index("packets")["delay"]
-    deflected = rows[rows["scheme"] == scheme].set_index("packets")[quantity]
+    queued = chosen(rows, scheme="none").set_index("packets")["delay"]
+    deflected = chosen(rows, scheme=scheme).set_index("packets")[quantity]
     gains = pd.DataFrame({"queue": queued, "gain": queued - deflected}).dropna()
     return gains.set_axis([f"{packets} packets" for packets in gains.index])
 
 
-def _sooner(table: pd.DataFrame) -> Measured:
-    gains = _gains(table, "any queue", "delay, other way")
+def _sooner(rows: pd.DataFrame) -> Measured:
+    gains = _gains(rows, "any queue", "delay, other way")
     is_longer = gains["queue"] > TWO_HOPS_PS
     shorter = gains[~is_longer]["gain"].max()
     words = f"{show(shorter, 'us')} at most where the queue delays less than two hops"
     return Measured((gains["gain"] / gains["queue"])[is_longer], words)
 
 
-def _at_once(table: pd.DataFrame) -> dict[str, float]:
-    rows = wide(table)
+def _at_once(rows: pd.DataFrame) -> dict[str, float]:
     return {
         "messages deflected later": rows["deflected, but not from the first packet on"].sum(),
         "first packet's stay / RTT": rows["first packet's stay"].max() / rows["base RTT"].max(),
@@ -84,11 +81,12 @@ class Figure6(Experiment):
     name = "dart.fig6"
     title = "Misrouting to avoid congested links"
     description = "Dart, figure 6: a deflected flow takes two more hops and beats the queue that it avoids"
+    is_wide = True
     claims = (
         claim("dart-f6-1", measure=_extra_hops,
               band=All({"fewest": Exactly(2), "most": Exactly(2), "packets that are off": Exactly(0)})),
         claim("dart-f6-2", measure=_sooner, band=Each(AtLeast(0.1), "burst"), direction=Each(MoreThan(0))),
-        claim("dart-f6-2a", measure=lambda table: _gains(table, "dart", "delay, way back")["gain"],
+        claim("dart-f6-2a", measure=lambda rows: _gains(rows, "dart", "delay, way back")["gain"],
               band=Each(Within(0, by=PACKET_PS), "burst")),
         claim("dart-f6-3", measure=_at_once,
               band=All({"messages deflected later": Exactly(0), "first packet's stay / RTT": AtMost(0.9)})),

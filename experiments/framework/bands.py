@@ -7,10 +7,10 @@ claim.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.noise import half_width
@@ -31,6 +31,8 @@ _SCALES = {
 }  # fmt: skip
 """Factor and suffix by unit: times are kept in ps, rates in bps, sizes in bytes, shares as fractions."""
 _MOST_SHOWN = 8
+_ROUNDING = 1e-12
+"""A bound that counts as inside is met to this part of it."""
 
 
 def in_unit(value: float, unit: str) -> tuple[float, str]:
@@ -74,28 +76,26 @@ def only(value: Value, keeps: Callable[[float], bool]) -> Value:
     return {name: one for name, one in found.items() if one is not None} or None
 
 
-def all_of(found: Sequence[bool | None]) -> bool | None:
-    """Return whether all hold; None if that is not known."""
-    return False if False in found else None if None in found else True
-
-
 class Band(ABC):
     """The values for which a claim holds. NaN is never among them."""
 
     unit: str = ""
     """Display unit of its numbers; empty: that of the claim."""
+    is_open = False
+    """Whether the bounds are excluded."""
 
     @abstractmethod
+    def margins(self, value: Value) -> list[float]:
+        """Return how far a value is inside each bound (above zero) or outside, relative to it; 0 is on the bound."""
+
     def margin(self, value: Value) -> float:
-        """Return how far a value is inside (above zero) or outside, relative to the bound; 0 is on the bound."""
+        """Return the least of the margins."""
+        return float(min(self.margins(value), default=-math.inf))
 
-    @abstractmethod
     def holds(self, value: Value) -> bool:
         """Return whether the band holds."""
-
-    def margins(self, value: Value) -> list[float]:
-        """Return the margins of all conditions that must be met together."""
-        return [self.margin(value)]
+        found = self.margins(value)
+        return bool(found) and all(one > 0 if self.is_open else one >= -_ROUNDING for one in found)
 
     def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
         """Return whether the band holds, or None if an edge lies within the interval that the other values give."""
@@ -103,10 +103,11 @@ class Band(ABC):
         widths = [half_width(one, rest) if rest and math.isfinite(one) else 0.0 for one, *rest in every]
         if not any(widths):
             return self.holds(value)
-        return all_of([
-            None if width and abs(margin) <= width else margin >= -1e-12
+        found = [
+            None if width and abs(margin) <= width else margin >= -_ROUNDING
             for (margin, *_), width in zip(every, widths, strict=True)
-        ])  # fmt: skip
+        ]
+        return False if False in found else None if None in found else True
 
     @abstractmethod
     def words(self, unit: str = "") -> str:
@@ -121,9 +122,6 @@ class Band(ABC):
 class Number(Band):
     """A band of one number: between two limits, which may be included or excluded."""
 
-    is_open = False
-    """Whether the limits are excluded."""
-
     @property
     @abstractmethod
     def limits(self) -> tuple[float, float]:
@@ -133,14 +131,15 @@ class Number(Band):
         low, high = self.limits
         return bool(low <= value <= high)
 
-    def margin(self, value: Value) -> float:
-        return float(min(self.margins(value)))
-
     def margins(self, value: Value) -> list[float]:
         """Return the distance to either limit: which is the nearer may change from one repetition to the next."""
         low, high = self.limits
         gaps = [(value - low) / (abs(low) or 1.0)] if math.isfinite(low) else []
         return [*gaps, (high - value) / (abs(high) or 1.0)] if math.isfinite(high) else gaps
+
+    def words(self, unit: str = "") -> str:
+        low, high = (show(one, self.unit or unit) for one in self.limits)
+        return f"{low} to {high}"
 
 
 @dataclass(frozen=True)
@@ -158,9 +157,7 @@ class AtLeast(Number):
         return (self.bound - slack, math.inf) if self._is_least else (-math.inf, self.bound + slack)
 
     def holds(self, value: Value) -> bool:
-        if not self.is_open:
-            return super().holds(value)
-        return bool(value > self.bound if self._is_least else value < self.bound)  # the bound may be infinite
+        return super().holds(value) and not (self.is_open and value == self.bound)  # the bound may be infinite
 
     def words(self, unit: str = "") -> str:
         return f"{self._name} {show(self.bound, self.unit or unit)}{in_brackets(self.slack)}"
@@ -196,9 +193,6 @@ class Between(Number):
     def limits(self) -> tuple[float, float]:
         return self.low, self.high
 
-    def words(self, unit: str = "") -> str:
-        return f"{show(self.low, self.unit or unit)} to {show(self.high, self.unit or unit)}"
-
 
 @dataclass(frozen=True)
 class Within(Number):
@@ -224,13 +218,10 @@ class Within(Number):
         return self.target - by, self.target + by
 
     def words(self, unit: str = "") -> str:
-        unit = self.unit or unit
-        if self.factor is not None:
-            return f"within a factor of {self.factor:g} of {show(self.target, unit)}"
-        if self.share is not None:
-            return f"within {show(self.share, '%')} of {show(self.target, unit)}"
-        low, high = self.limits
-        return f"{show(low, unit)} to {show(high, unit)}"
+        if self.by is not None:
+            return super().words(unit)
+        near = show(self.share, "%") if self.share is not None else f"a factor of {self.factor:g}"
+        return f"within {near} of {show(self.target, self.unit or unit)}"
 
 
 @dataclass(frozen=True)
@@ -250,10 +241,6 @@ class Size(Number):
     def _reach(self, size: float) -> float:
         least = 0.02 * self.whole if math.isfinite(self.whole) else 0.0
         return max(least, min(size, self.whole - size) / 3)
-
-    def words(self, unit: str = "") -> str:
-        low, high = (show(one, self.unit or unit) for one in self.limits)
-        return f"{low} to {high}"
 
 
 @dataclass(frozen=True)
@@ -288,78 +275,6 @@ def in_brackets(slack: float) -> str:
     return f" ({show(slack, '%')} slack)" if slack else ""
 
 
-def leaves(band: Band) -> Iterator[Band]:
-    """Return the bands that a band is made of."""
-    inner = band.parts if isinstance(band, _Combined) else [band.band] if isinstance(band, Each | Some | At) else ()
-    if not inner:
-        yield band
-    for one in inner:
-        yield from leaves(one)
-
-
-def _each(band: Band, value: Value, others: Sequence[Value]) -> list[bool | None]:
-    """Return whether a band surely holds for each number."""
-    return [band.surely(one, [other[name] for other in others if name in other]) for name, one in value.items()]
-
-
-@dataclass(frozen=True)
-class Each(Band):
-    """A band that every number must satisfy; `of` names what the numbers belong to, such as "load"."""
-
-    band: Band
-    of: str = ""
-
-    def holds(self, value: Value) -> bool:
-        return bool(value) and all(self.band.holds(one) for one in value.values())
-
-    def margin(self, value: Value) -> float:
-        return min((self.band.margin(one) for one in value.values()), default=-math.inf)
-
-    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
-        return bool(value) and all_of(_each(self.band, value, others))
-
-    def shown(self, value: Value, unit: str = "") -> str:
-        return show_all(value, self.band.unit or unit)
-
-    def words(self, unit: str = "") -> str:
-        inner = self.band.words(unit).removesuffix(" each")
-        return f"{inner} {f'for every {self.of}' if self.of else 'each'}"
-
-
-@dataclass(frozen=True)
-class Some(Band):
-    """A band that at least a count, or a share, of the numbers must satisfy; `of` names them, such as "the loads"."""
-
-    band: Band
-    count: int = 1
-    share: float | None = None
-    of: str = ""
-
-    def least(self, value: Value) -> int:
-        return self.count if self.share is None else max(1, math.ceil(self.share * len(value) - 1e-9))
-
-    def holds(self, value: Value) -> bool:
-        return sum(self.band.holds(one) for one in value.values()) >= self.least(value)
-
-    def margin(self, value: Value) -> float:
-        margins = sorted((self.band.margin(one) for one in value.values()), reverse=True)
-        least = self.least(value)
-        return margins[least - 1] if least <= len(margins) else -math.inf
-
-    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
-        found = _each(self.band, value, others)
-        if found.count(True) >= self.least(value):
-            return True
-        return None if len(found) - found.count(False) >= self.least(value) else False
-
-    def shown(self, value: Value, unit: str = "") -> str:
-        return show_all(value, self.band.unit or unit)
-
-    def words(self, unit: str = "") -> str:
-        many = f"{self.count}" if self.share is None else f"{show(self.share, '%')}"
-        return f"{self.band.words(unit)} for at least {many} of {self.of or 'them'}"
-
-
 SIGNS = {"<": (1, True), "<=": (1, False), ">": (-1, True), ">=": (-1, False)}
 """Direction, and whether equal numbers break the order."""
 
@@ -375,18 +290,14 @@ class Ordered(Band):
         if self.sign not in SIGNS:
             raise unknown("sign", self.sign, SIGNS)
 
+    @property
+    def is_open(self) -> bool:  # type: ignore[override]
+        return SIGNS[self.sign][1] and not self.slack
+
     def margins(self, value: Value) -> list[float]:
         """Return the margin of each step, relative to the previous number."""
         way, _ = SIGNS[self.sign]
         return [way * (b - a) / (abs(a) or 1.0) + self.slack for a, b in pairwise(value.values())]
-
-    def holds(self, value: Value) -> bool:
-        is_strict = SIGNS[self.sign][1] and not self.slack
-        steps = self.margins(value)
-        return bool(steps) and all(step > 0 if is_strict else step >= -1e-12 for step in steps)
-
-    def margin(self, value: Value) -> float:
-        return min(self.margins(value), default=-math.inf)
 
     def words(self, unit: str = "") -> str:
         name = {"<": "rising", "<=": "not falling", ">": "falling", ">=": "not rising"}[self.sign]
@@ -419,16 +330,13 @@ class Lowest(Band):
     slack: float = 0.0
     way = 1
 
+    @property
+    def is_open(self) -> bool:  # type: ignore[override]
+        return not self.slack
+
     def margins(self, value: Value) -> list[float]:
         others = [one for name, one in value.items() if name != self.name]
         return [self.way * (one - value[self.name]) / (abs(one) or 1.0) + self.slack for one in others]
-
-    def margin(self, value: Value) -> float:
-        return min(self.margins(value), default=-math.inf)
-
-    def holds(self, value: Value) -> bool:
-        margin = self.margin(value)
-        return margin >= -1e-12 if self.slack else margin > 0
 
     def words(self, unit: str = "") -> str:
         return f"{self.name} {'lowest' if self.way > 0 else 'highest'}{in_brackets(self.slack)}"
@@ -440,32 +348,94 @@ class Highest(Lowest):
     way = -1
 
 
+def _of(name: str, others: Sequence[Value]) -> list[Value]:
+    return [one[name] for one in others if name in one]
+
+
+class Several(Band):
+    """Bands of one value, or of the numbers in it, of which enough must hold: by default all."""
+
+    @abstractmethod
+    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[tuple[Band, Value, Sequence[Value]]]:
+        """Return the bands, each with the value that it judges and the same of others."""
+
+    def least(self, value: Value) -> int:
+        """Return how many must hold."""
+        return max(1, len(self.inner(value)))
+
+    def holds(self, value: Value) -> bool:
+        return sum(band.holds(one) for band, one, _ in self.inner(value)) >= self.least(value)
+
+    def margins(self, value: Value) -> list[float]:
+        found, least = sorted(band.margin(one) for band, one, _ in self.inner(value)), self.least(value)
+        return [found[-least]] if least <= len(found) else []
+
+    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
+        found, least = [band.surely(one, rest) for band, one, rest in self.inner(value, others)], self.least(value)
+        return True if found.count(True) >= least else None if len(found) - found.count(False) >= least else False
+
+
+def leaves(band: Band) -> Iterator[Band]:
+    """Return the bands that a band is made of."""
+    inner = band.parts if isinstance(band, _Combined) else [band.band] if isinstance(band, Each | At) else ()
+    if not inner:
+        yield band
+    for one in inner:
+        yield from leaves(one)
+
+
 @dataclass(frozen=True)
-class At(Band):
+class Each(Several):
+    """A band that every number must satisfy; `of` names what the numbers belong to, such as "load"."""
+
+    band: Band
+    of: str = ""
+
+    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[tuple[Band, Value, Sequence[Value]]]:
+        return [(self.band, one, _of(name, others)) for name, one in value.items()]
+
+    def shown(self, value: Value, unit: str = "") -> str:
+        return show_all(value, self.band.unit or unit)
+
+    def words(self, unit: str = "") -> str:
+        inner = self.band.words(unit).removesuffix(" each")
+        return f"{inner} {f'for every {self.of}' if self.of else 'each'}"
+
+
+@dataclass(frozen=True)
+class Some(Each):
+    """A band that at least a count, or a share, of the numbers must satisfy; `of` names them, such as "the loads"."""
+
+    _: KW_ONLY
+    count: int = 1
+    share: float | None = None
+
+    def least(self, value: Value) -> int:
+        return self.count if self.share is None else max(1, math.ceil(self.share * len(value) - 1e-9))
+
+    def words(self, unit: str = "") -> str:
+        many = f"{self.count}" if self.share is None else f"{show(self.share, '%')}"
+        return f"{self.band.words(unit)} for at least {many} of {self.of or 'them'}"
+
+
+@dataclass(frozen=True)
+class At(Several):
     """A band for the value of this name."""
 
     name: str
     band: Band
 
-    def holds(self, value: Value) -> bool:
-        return self.band.holds(value[self.name])
-
-    def margin(self, value: Value) -> float:
-        return self.band.margin(value[self.name])
-
-    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
-        return self.band.surely(value[self.name], [one[self.name] for one in others if self.name in one])
+    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[tuple[Band, Value, Sequence[Value]]]:
+        return [(self.band, value[self.name], _of(self.name, others))]
 
     def words(self, unit: str = "") -> str:
         return f"{self.name}: {self.band.words(unit)}"
 
 
-class _Combined(Band):
+class _Combined(Several):
     """Several bands of one value; a mapping has one band per name."""
 
-    _every: ClassVar[Callable[[Iterable[bool]], bool]]
-    _least: ClassVar[Any]
-    _and: ClassVar[str]
+    _and = "; "
 
     def __init__(self, *parts: Band | Mapping[str, Band]) -> None:
         self.parts: tuple[Band, ...] = tuple(
@@ -476,11 +446,8 @@ class _Combined(Band):
         if not self.parts:
             raise ConfigError(type(self).__name__, parts, "at least one band")
 
-    def holds(self, value: Value) -> bool:
-        return type(self)._every(part.holds(value) for part in self.parts)
-
-    def margin(self, value: Value) -> float:
-        return float(type(self)._least(part.margin(value) for part in self.parts))
+    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[tuple[Band, Value, Sequence[Value]]]:
+        return [(part, value, others) for part in self.parts]
 
     def words(self, unit: str = "") -> str:
         return self._and.join(part.words(unit) for part in self.parts)
@@ -499,17 +466,11 @@ class _Combined(Band):
 class All(_Combined):
     """All of these bands."""
 
-    _every, _least, _and = all, min, "; "
-
-    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
-        return all_of([part.surely(value, others) for part in self.parts])
-
 
 class AnyOf(_Combined):
     """Any of these bands."""
 
-    _every, _least, _and = any, max, ", or "
+    _and = ", or "
 
-    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
-        found = [part.surely(value, others) for part in self.parts]
-        return True if True in found else None if None in found else False
+    def least(self, value: Value) -> int:
+        return 1

@@ -46,6 +46,7 @@ class CaseFigure(Experiment):
     """
 
     seeding = Seeding.POOLED
+    is_wide = True
     seeds: int
     """Maximum number of runs per case at paper scale; at quick scale there is one."""
 
@@ -81,10 +82,6 @@ class CaseFigure(Experiment):
                 until_ps = int(starts_ps.nsmallest(_CANARY_MESSAGES).iloc[-1]) + _CANARY_PS
                 found.append(replace(point, scenario=replace(point.scenario, until=ps(until_ps))))
         return found
-
-    def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return one row for each run."""
-        return wide(rows)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         """Draw the figure."""

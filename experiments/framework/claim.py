@@ -90,15 +90,9 @@ class Measured(NamedTuple):
 class Verdict:
     """The measured value, and whether the claim holds."""
 
+    outcome: Outcome
     measured: str
     """In words."""
-    holds: bool
-    has_direction: bool = False
-    """Whether the sign is right, whatever the magnitude."""
-    is_judged: bool = True
-    """Whether the table can decide the claim at all."""
-    is_decided: bool = True
-    """Whether the verdict would be the same anywhere in the numbers' interval over the seeds."""
     numbers: Value = None
     """The value that the band judged; None if there is no band."""
     margin: float = math.nan
@@ -106,97 +100,51 @@ class Verdict:
     half_widths: Value = None
     """Half of each number's 95% interval over the seeds; None if there is one run."""
 
-    @classmethod
-    def not_judged(cls, why: str) -> Verdict:
-        """Return the verdict for a claim that was not run or cannot be decided."""
-        return cls(why, holds=False, is_judged=False)
-
-    @classmethod
-    def recorded(cls, outcome: Outcome, measured: str, margin: float) -> Verdict:
-        """Return a verdict that was reached before."""
-        return cls(
-            measured,
-            outcome == Outcome.HOLDS,
-            outcome == Outcome.DIRECTION,
-            outcome != Outcome.NOT_JUDGED,
-            outcome != Outcome.UNDECIDED,
-            margin=margin,
-        )
-
     @property
-    def outcome(self) -> Outcome:
-        """The verdict as one word."""
-        if not self.is_judged:
-            return Outcome.NOT_JUDGED
-        if not self.is_decided:
-            return Outcome.UNDECIDED
-        if self.holds:
-            return Outcome.HOLDS
-        return Outcome.DIRECTION if self.has_direction else Outcome.FAILS
+    def is_judged(self) -> bool:
+        """Whether the table can decide the claim at all."""
+        return self.outcome != Outcome.NOT_JUDGED
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper about a figure, or a check of ours: a figure's code with its text (`texts.claim`).
-
-    Attributes
-    ----------
-    id : str
-        Paper, figure and number, such as "dart-f2-1".
-    place : str
-        Location in the paper.
-    quote : str
-        The paper's sentence, or the part of it that makes the claim, verbatim; omissions are "...".
-    kind : Kind
-        Default: `IDENTITY` if every number must be exact, `TREND` if no bound is other than 0 or 1, else `MAGNITUDE`.
-    chosen : Chosen, optional
-        When the band was chosen, if the paper states it. Default: by the history (`rdmacc.experiments.ledger.history`).
-    quantity, condition : str
-        The claimed quantity and its conditions.
-    published : str
-        The published value.
-    measure : callable
-        Returns, from the rows that its experiment shows it, a number or numbers by name, or `Measured`. No number at
-        all, or `NotJudged` raised: the rows cannot decide the claim.
-    band : Band
-        The band for which the claim holds.
-    direction : Band, optional
-        The band for the right sign, whatever the magnitude.
-    unit : str
-        Display unit of the numbers (see `rdmacc.experiments.framework.bands.show`).
-    by : By
-        Who makes the claim.
-    expect : Outcome, or mapping from scale to Outcome
-        What the numbers alone say, at paper scale or at each; whether chance leaves it undecided is in the ledger.
-    why : str
-        Why it does not hold or cannot be judged; required unless `expect` is `Outcome.HOLDS`.
-    too_small : str
-        Why the quick scale cannot judge it: it is not measured there. Empty if it can, with the verdict `expect`.
-    needs : sequence of Case
-        Runs that are required to judge it.
-    seeds : int
-        Number of seeds required.
-    """
+    """A sentence of a paper about a figure, or a check of ours: a figure's code with its text (`texts.claim`)."""
 
     id: str
+    """Paper, figure and number, such as "dart-f2-1"."""
     place: str
+    """Location in the paper."""
     quantity: str
     condition: str
+    """The claimed quantity and its conditions."""
     published: str
+    """The published value."""
     _: KW_ONLY
     measure: Callable[[pd.DataFrame], Any]
+    """Returns, from the rows that its experiment shows it, a number or numbers by name, or `Measured`. No number at
+    all, or `NotJudged` raised: the rows cannot decide the claim."""
     band: Band
     direction: Band | None = None
+    """The band for which the claim holds, and that for the right sign, whatever the magnitude."""
     unit: str = ""
+    """Display unit of the numbers (see `rdmacc.experiments.framework.bands.show`)."""
     by: By = PAPER
     quote: str = ""
+    """The paper's sentence, or the part of it that makes the claim, verbatim; omissions are "..."."""
     kind: Kind | None = None
+    """Default: `IDENTITY` if every number must be exact, `TREND` if no bound is other than 0 or 1, else `MAGNITUDE`."""
     chosen: Chosen | None = None
+    """When the band was chosen, if the paper states it. Default: by `rdmacc.experiments.ledger.history`."""
     expect: Outcome | Mapping[str, Outcome] = Outcome.HOLDS
+    """What the numbers alone say, at paper scale or at each; whether chance leaves it undecided is in the ledger."""
     why: str = ""
+    """Why it does not hold or cannot be judged; required unless `expect` is `Outcome.HOLDS`."""
     too_small: str = ""
+    """Why the quick scale cannot judge it: it is not measured there. Empty if it can, with the verdict `expect`."""
     needs: Sequence[Any] = ()
+    """Cases whose runs are required to judge it."""
     seeds: int = 1
+    """Number of seeds required."""
 
     def __post_init__(self) -> None:
         by_scale = self.expect if isinstance(self.expect, Mapping) else dict.fromkeys(SCALES, self.expect)
@@ -221,17 +169,17 @@ class Claim:
     def verdict(self, rows: pd.DataFrame, without: Sequence[pd.DataFrame] = (), scale: str = "paper") -> Verdict:
         """Judge the claim on rows, and its interval on the same rows `without` each repetition."""
         if scale == "quick" and self.too_small:
-            return Verdict.not_judged("not measured at this scale")
+            return Verdict(Outcome.NOT_JUDGED, "not measured at this scale")
         wanted = [case.identity for case in self.needs]
         if wanted and not labels_of(rows, *wanted[0]).issuperset(tuple(one.values()) for one in wanted):
-            return Verdict.not_judged("not run at this scale")
+            return Verdict(Outcome.NOT_JUDGED, "not run at this scale")
         try:
             found = self._judged(rows, without)
         except NotJudged as missing:
-            return Verdict.not_judged(str(missing))
+            return Verdict(Outcome.NOT_JUDGED, str(missing))
         if self.seeds > 1 and rows["seed"].nunique() < self.seeds:
             seeds = f"{rows['seed'].nunique()} of the {self.seeds} seeds that it takes"
-            return Verdict.not_judged(f"{found.measured} (with {seeds})")
+            return Verdict(Outcome.NOT_JUDGED, f"{found.measured} (with {seeds})")
         return found
 
     def _judged(self, rows: pd.DataFrame, without: Sequence[pd.DataFrame]) -> Verdict:
@@ -240,19 +188,18 @@ class Claim:
             others = [self._measured(part)[0] for part in without]
         except NotJudged:  # one repetition decides it, and has no interval
             others = []
-        holds = self.band.surely(numbers, others)
-        sign = None if self.direction is None else self.direction.surely(numbers, others)
         widths = spread(numbers, others) if others else None
         words = [self.band.shown(numbers, self.unit), self._chance(widths, len(others)), note]
-        return Verdict(
-            "; ".join(filter(None, words)),
-            self.band.holds(numbers),
-            self.direction is not None and self.direction.holds(numbers),
-            is_decided=holds is not None and (holds or self.direction is None or sign is not None),
-            numbers=numbers,
-            margin=self.band.margin(numbers),
-            half_widths=widths,
-        )
+        measured = "; ".join(filter(None, words))
+        return Verdict(self._outcome(numbers, others), measured, numbers, self.band.margin(numbers), widths)
+
+    def _outcome(self, numbers: Value, others: Sequence[Value]) -> Outcome:
+        holds, sign = self.band.surely(numbers, others), self.direction
+        if holds is None or not (holds or sign is None or sign.surely(numbers, others) is not None):
+            return Outcome.UNDECIDED
+        if self.band.holds(numbers):
+            return Outcome.HOLDS
+        return Outcome.DIRECTION if sign is not None and sign.holds(numbers) else Outcome.FAILS
 
     def _chance(self, widths: Value, count: int) -> str:
         """Return what chance does to the numbers, in words."""

@@ -31,7 +31,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.show.style import PAGE, on_a_page
 from rdmacc.sweep.seeds import SEED, Seeding, check_seed, check_seeds, labelled, points_of_seeds, rows_of_seeds
-from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table
+from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,6 +76,8 @@ class Experiment(ABC):
         Number of seeds that one run uses, starting at its own; the next run's seeds follow.
     repetition : str
         The column that numbers repetitions judged together: each claim gets an interval over them.
+    is_wide : bool
+        Whether claims see a row for each point (`rdmacc.sweep.tidy.wide`) instead of one for each number.
     panels : tuple of Panel
         What to draw, unless `plot` is overridden.
     grid : mapping
@@ -92,6 +94,7 @@ class Experiment(ABC):
     seeding: Seeding = Seeding.SEPARATE
     seed_stride: int = 1
     repetition: str = SEED
+    is_wide: bool = False
     panels: tuple[Panel, ...] = ()
     grid: Mapping[str, Any] = MappingProxyType({})
     more: str = ""
@@ -123,7 +126,9 @@ class Experiment(ABC):
     @on_a_page
     def plot(self, table: pd.DataFrame) -> Figure:
         """Draw the figure from the table, in rdmacc's style. Default: its panels, under the default reading."""
-        return self.drawn(self.panels, self.view(table))
+        rows = self.under(table, DEFAULT)
+        assert rows is not None
+        return self.drawn(self.panels, rows)
 
     def drawn(self, panels: Sequence[Panel], table: pd.DataFrame, more: str = "", **grid: Any) -> Figure:
         """Return panels of a table as a figure with its heading."""
@@ -231,8 +236,8 @@ class Experiment(ABC):
         return self.shown(rows)
 
     def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return rows of a table in the form in which claims see them. Override if it is another."""
-        return rows
+        """Return rows of a table in the form in which claims see them."""
+        return wide(rows) if self.is_wide else rows
 
     def check(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> pd.DataFrame:
         """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.

@@ -1,6 +1,6 @@
 """Rows of tables chosen by their labels: judges do it thousands of times, and comparing in pandas takes long."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,23 @@ def having(rows: pd.DataFrame, **labels: Any) -> npt.NDArray[np.bool_]:
     for name, value in labels.items():
         found &= rows[name].to_numpy() == value
     return found
+
+
+def chosen(rows: pd.DataFrame, **labels: Any) -> pd.DataFrame:
+    """Return the rows that have these labels."""
+    return rows[having(rows, **labels)]
+
+
+def row_of(rows: pd.DataFrame, point: str) -> Any:
+    """Return a point's labels and numbers, of a table with a row for each point."""
+    return rows.loc[point]
+
+
+def total(*quantities: str) -> Callable[[pd.DataFrame], Any]:
+    """Return the measurement of a sum over all rows of a table with a row for each point; of several, by name."""
+    if len(quantities) == 1:
+        return lambda rows: rows[quantities[0]].sum()
+    return lambda rows: rows[[*quantities]].sum()
 
 
 def among(rows: pd.DataFrame, others: pd.DataFrame, *names: str) -> npt.NDArray[np.bool_]:

@@ -105,7 +105,7 @@ def _rows(paper: str, one: Experiment) -> Iterator[dict[str, Any]]:
     known = {row["id"]: row for row in claim_rows({reading: checks(one, reading) for reading in readings})}
     for claim in one.claims:
         nothing = {"verdict": Outcome.NOT_JUDGED.value, "measured": "nothing yet", "readings": {}}
-        row = claim.row(Verdict.not_judged("nothing yet"), {}, "paper") | known.get(claim.id, nothing)
+        row = claim.row(Verdict(Outcome.NOT_JUDGED, "nothing yet"), {}, "paper") | known.get(claim.id, nothing)
         same = ("", row["verdict"], Outcome.NOT_JUDGED.value)
         others = {reading: verdict for reading, verdict in row["readings"].items() if verdict not in same}
         yield row | {"figure": one.name, "why": claim.why, "chosen": chosen(claim, paper), "readings": others}

@@ -72,7 +72,7 @@ def checks(one: Experiment, reading: str = DEFAULT) -> pd.DataFrame:
     for claim in (each for each in one.claims if each.id in lines):
         line = lines[claim.id]
         margin = math.nan if line["margin"] is None else line["margin"]
-        rows.append(claim.row(Verdict.recorded(Outcome(line["verdict"]), line["measured"], margin), {}, "paper"))
+        rows.append(claim.row(Verdict(Outcome(line["verdict"]), line["measured"], None, margin), {}, "paper"))
     return pd.DataFrame(rows, columns=list(CHECK_COLUMNS))
 
 

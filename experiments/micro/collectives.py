@@ -33,26 +33,18 @@ _SIZES = {8: "4MB", 16: "16MB", 64: "64MB"}
 """Size of a rank's buffer, by number of ranks."""
 
 
-def _excess(table: pd.DataFrame) -> pd.Series[float]:
-    rows = wide(table)
-    return rows.loc[rows["kind"] == "closed form", "excess"]
-
-
-def _share(table: pd.DataFrame) -> pd.Series[float]:
-    rows = wide(table)
-    rows = rows[(rows["kind"] == "nccl-tests") & rows.index.str.contains("GiB|256MiB")]
-    return rows["busbw"] / rows["limit"]
-
-
 @register_experiment
 class Collectives(Experiment):
     name = "micro.collectives"
     title = "Collectives alone"
     description = "Micro-benchmarks: collectives beside their closed forms, and beside busbw printed by nccl-tests"
     seeding = Seeding.NONE
+    is_wide = True
     claims = (
-        claim("micro-collectives-1a", measure=_excess, band=Each(Between(-0.02, 0.02), of="collective")),
-        claim("micro-collectives-2a", measure=_share, band=Each(Between(0.85, 1.0), of="machine")),
+        claim("micro-collectives-1a", measure=lambda rows: rows["excess"].dropna(),
+              band=Each(Between(-0.02, 0.02), of="collective")),
+        claim("micro-collectives-2a", measure=lambda rows: (rows["busbw"] / rows["limit"]).filter(regex="GiB|256MiB"),
+              band=Each(Between(0.85, 1.0), of="machine")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

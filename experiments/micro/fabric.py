@@ -54,27 +54,20 @@ def _case(traffic: str, slow: int) -> str:
     return f"{traffic}, {slow} slow" if slow else traffic
 
 
-def _over_links(table: pd.DataFrame) -> pd.Series[float]:
-    rows = wide(table)
-    rows = rows[(rows["scheme"] == "NSCC, REPS") & (rows["slow"] == 0)].set_index("traffic")
+def _over_links(rows: pd.DataFrame) -> pd.Series[float]:
+    rows = chosen(rows, scheme="NSCC, REPS", slow=0).set_index("traffic")
     return rows["FCT, p100"] / (rows["links"] + LATENCY_PS)
 
 
-def _last(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    rows = wide(table)
-    last: dict[str, dict[str, float]] = {_case(*case): {} for case in CASES}
-    for case, name, ps in zip(rows["case"], rows["scheme"], rows["FCT, p100"], strict=True):
-        last[case][name] = float(ps)
-    return last
+def _last(rows: pd.DataFrame, *schemes: str, is_slow: bool = False) -> pd.DataFrame:
+    """Return the last completion of each scheme, by case: all, or those with slow links."""
+    last = rows.pivot(index="case", columns="scheme", values="FCT, p100")
+    return last.loc[[_case(*case) for case in CASES if case[1] or not is_slow], [*(schemes or SCHEMES)]]
 
 
-def _loss(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    last = _last(table)
-    return {
-        case: {name: ps - last[case.split(",")[0]][name] for name, ps in found.items() if name != "NSCC, sprayed"}
-        for case, found in last.items()
-        if "slow" in case
-    }
+def _loss(rows: pd.DataFrame) -> pd.DataFrame:
+    slow = _last(rows, "DCQCN and PFC", "NSCC, REPS", is_slow=True)
+    return slow - _last(rows).loc[slow.index.str.split(",").str[0], slow.columns].to_numpy()
 
 
 @register_experiment
@@ -82,17 +75,15 @@ class Fabric(Experiment):
     name = "micro.fabric"
     title = "A permutation and an all-to-all on a fat tree"
     description = "Micro-benchmarks: DCQCN over PFC and NSCC that sprays, on 1,024 hosts, with slow links"
+    is_wide = True
     claims = (
-        claim("micro-fabric-1a", measure=lambda table: wide(table)["unfinished"].sum(), band=Exactly(0)),
+        claim("micro-fabric-1a", measure=total("unfinished"), band=Exactly(0)),
         claim("micro-fabric-2a", measure=_over_links, band=Each(Between(1, 1.3), of="workload")),
-        claim("micro-fabric-3a", measure=_last, band=Each(Falls(), of="case")),
-        claim("micro-fabric-4a", measure=_loss, band=Each(Falls(), of="case")),
+        claim("micro-fabric-3a", measure=lambda rows: dict(_last(rows).iterrows()), band=Each(Falls(), of="case")),
+        claim("micro-fabric-4a", measure=lambda rows: dict(_loss(rows).iterrows()), band=Each(Falls(), of="case")),
         claim("micro-fabric-4b",
-              measure=lambda table: {
-                  case: {name: ps for name, ps in found.items() if name != "DCQCN and PFC"}
-                  for case, found in _last(table).items()
-                  if "slow" in case
-              }, band=Each(Falls(), of="case")),
+              measure=lambda rows: dict(_last(rows, "NSCC, sprayed", "NSCC, REPS", is_slow=True).iterrows()),
+              band=Each(Falls(), of="case")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
@@ -146,9 +137,8 @@ class Fabric(Experiment):
         for axis in axes[:, 0]:
             axis.set_ylabel("messages done (%)")
         counts = [count for traffic, count in CASES if traffic == "permutation"]
-        found = _last(table)
         for place, name in enumerate(("NSCC, sprayed", "NSCC, REPS")):
-            last = [found[_case("permutation", count)][name] / 1e6 for count in counts]
+            last = _last(rows)[name][[_case("permutation", count) for count in counts]] / 1e6
             where = [number + 0.4 * (place - 0.5) for number in range(len(counts))]
             axes[1, 2].bar(where, last, 0.4, color=COLOURS[colours[name]], label=name)
         axes[1, 2].set(xlabel="slow links", ylabel="last completion (us)", title="permutation, last completion")

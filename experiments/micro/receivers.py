@@ -50,15 +50,9 @@ def _incast(senders: int) -> pd.DataFrame:
     return workload.incast([f"h{i}" for i in range(1, senders + 1)], "h0", INCAST_BYTES)
 
 
-def _of_the_load(table: pd.DataFrame) -> pd.Series[float]:
-    rows = wide(table)
+def _of_the_load(rows: pd.DataFrame) -> pd.Series[float]:
     rows = rows[rows["case"] != INCAST]
     return rows["goodput"] / 1e9 / rows["case"].str.extract(r"(\d+)%")[0].astype(float)
-
-
-def _of_the_incast(table: pd.DataFrame) -> pd.Series[float]:
-    rows = wide(table)
-    return rows.loc[rows["case"] == INCAST].set_index("scheme")["goodput"]
 
 
 def delivered_bytes(result: Result, start_ps: int, end_ps: int) -> float:
@@ -73,10 +67,12 @@ class ReceiverSchemes(Experiment):
     name = "micro.receivers"
     title = "Receiver-driven schemes"
     description = "Micro-benchmarks: web search at 50% and 80% and an incast under every receiver-driven scheme"
+    is_wide = True
     claims = (
-        claim("micro-receivers-1a", measure=lambda table: wide(table)["unfinished"].sum(), band=Exactly(0)),
+        claim("micro-receivers-1a", measure=total("unfinished"), band=Exactly(0)),
         claim("micro-receivers-2a", measure=_of_the_load, band=Each(Between(0.6, 1.2), of="run")),
-        claim("micro-receivers-3a", measure=_of_the_incast, band=Each(Between(75e9, 100e9), of="scheme")),
+        claim("micro-receivers-3a", measure=lambda rows: chosen(rows, case=INCAST).set_index("scheme")["goodput"],
+              band=Each(Between(75e9, 100e9), of="scheme")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

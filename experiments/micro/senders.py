@@ -74,8 +74,7 @@ def _goodputs(result: Result, flows: int) -> list[pd.Series]:
     return found
 
 
-def _lost_with_pfc(table: pd.DataFrame) -> Measured:
-    rows = wide(table)
+def _lost_with_pfc(rows: pd.DataFrame) -> Measured:
     pfc = rows[~rows["scheme"].isin(["dctcp", "swift"])]
     return Measured(pfc["drops"].sum(), f"in {len(pfc)} runs")
 
@@ -85,6 +84,7 @@ class SenderSchemes(Experiment):
     name = "micro.senders"
     title = "Sender-driven schemes"
     description = "Micro-benchmarks: convergence, incast, RTT fairness and two bottlenecks, one row a scheme"
+    is_wide = True
     claims = (
         claim("micro-senders-1a", measure=_lost_with_pfc, band=Exactly(0)),
     )  # fmt: skip

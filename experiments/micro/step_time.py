@@ -46,25 +46,14 @@ def work(change: str, scale: str) -> pd.DataFrame:
     return jobs(hosts, {"7B": step}, hosts_per_node=8)
 
 
-def _sprayed(table: pd.DataFrame) -> pd.Series[float]:
-    rows = wide(table)
+def _sprayed(rows: pd.DataFrame) -> pd.Series[float]:
     step = rows[rows["change"].isin(CHANGES)].pivot(index="change", columns="scheme", values="step")
     return step["DCQCN"] / step["NSCC with REPS"]
 
 
-def _without(table: pd.DataFrame) -> pd.Series[float]:
-    times = wide(table)[["step", "busiest link", "step by max-min"]].T
+def _without(rows: pd.DataFrame) -> pd.Series[float]:
+    times = rows[["step", "busiest link", "step by max-min"]].T
     return times["DCQCN, without the link"] / times["DCQCN, alone"]
-
-
-def _error(table: pd.DataFrame) -> pd.Series[float]:
-    rows = wide(table).dropna(subset="step by max-min")
-    return rows["step by max-min"] / rows["step"] - 1.0
-
-
-def _computing(table: pd.DataFrame) -> pd.Series[float]:
-    rows = wide(table)
-    return rows["step"] / rows["computing"]
 
 
 @register_experiment
@@ -72,11 +61,14 @@ class StepTimes(Experiment):
     name = "micro.step_time"
     title = "What a training step's time depends on"
     description = "Micro-benchmarks: a step of Llama-7B with a second job, a failed link, other paths or spraying"
+    is_wide = True
     claims = (
         claim("micro-step-time-1a", measure=_sprayed, band=Each(MoreThan(1.0), of="change")),
-        claim("micro-step-time-2a", measure=_computing, band=Each(AtLeast(1.0), of="run")),
+        claim("micro-step-time-2a", measure=lambda rows: rows["step"] / rows["computing"],
+              band=Each(AtLeast(1.0), of="run")),
         claim("micro-step-time-3a", measure=_without, band=Each(LessThan(1.0), of="quantity")),
-        claim("micro-step-time-4a", measure=_error, band=Each(Between(-0.05, 0.05), of="run")),
+        claim("micro-step-time-4a", measure=lambda rows: (rows["step by max-min"] / rows["step"] - 1.0).dropna(),
+              band=Each(Between(-0.05, 0.05), of="run")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

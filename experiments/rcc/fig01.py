@@ -4,7 +4,7 @@ Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at
 300 ms. At quick scale ten times as fast, which DCQCN's timers do not follow.
 """
 
-from rdmacc.experiments.rcc.multi_bottleneck import goodput_panel, measure_flows, point_for, seeds
+from rdmacc.experiments.rcc.multi_bottleneck import goodput_panel, measure_flows, point_for
 from ..api import *
 from .fat_tree import *
 from .setup import *
@@ -15,31 +15,29 @@ _SCHEMES = (DCQCN, "timely")
 _LONG = AtLeast(10e9)
 
 
-def _off(table: pd.DataFrame, scheme: str) -> dict[str, float]:
+def _off(rows: pd.DataFrame, scheme: str) -> dict[str, float]:
     """Return how long a scheme is 20% or more off max-min shares, in ps: the least over the seeds."""
-    return {f"after flow {phase}": min(seeds(table, scheme, f"off max-min, phase {phase}")) for phase in (2, 3)}
+    own = chosen(rows, scheme=scheme)
+    return {f"after flow {phase}": own[f"off max-min, phase {phase}"].min() for phase in (2, 3)}
 
 
-def _steadiness(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    found = {}
-    for phase, place in ((2, "in network"), (3, "last hop")):
-        means, swing = (seeds(table, "timely", f"{name} {place}, phase {phase}") for name in ("queue", "swing"))
-        found[f"{phase} flows"] = {
-            "Jain's index": max(seeds(table, "timely", f"Jain, phase {phase}")),
-            "swing of the queue over its mean": min(
-                one / max(mean, 1.0) for one, mean in zip(swing, means, strict=True)
-            ),
+def _steadiness(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    own = chosen(rows, scheme="timely")
+    return {
+        f"{phase} flows": {
+            "Jain's index": own[f"Jain, phase {phase}"].max(),
+            "swing of the queue over its mean": (
+                own[f"swing {place}, phase {phase}"] / own[f"queue {place}, phase {phase}"].clip(1.0)
+            ).min(),
         }
-    return found
-
-
-def _against_dcqcn(table: pd.DataFrame) -> Measured:
-    both = [(1, 2), (2, 2), (1, 3), (2, 3)]
-    rates = {
-        scheme: sum(sum(seeds(table, scheme, f"goodput of flow {flow}, phase {phase}")) for flow, phase in both)
-        for scheme in _SCHEMES
+        for phase, place in ((2, "in network"), (3, "last hop"))
     }
-    off = {scheme: sum(_off(table, scheme).values()) for scheme in _SCHEMES}
+
+
+def _against_dcqcn(rows: pd.DataFrame) -> Measured:
+    both = [f"goodput of flow {flow}, phase {phase}" for phase in (2, 3) for flow in (1, 2)]
+    rates = {scheme: sum(sum(chosen(rows, scheme=scheme)[name]) for name in both) for scheme in _SCHEMES}
+    off = {scheme: sum(_off(rows, scheme).values()) for scheme in _SCHEMES}
     ratios = {"use of the link": rates["timely"] / rates[DCQCN], "time off max-min": off["timely"] / off[DCQCN]}
     return Measured(ratios, f"{off['timely'] / 1e9:.1f} ms against {off[DCQCN] / 1e9:.1f} ms off max-min")
 
@@ -50,8 +48,9 @@ class Figure1(Experiment):
     title = "Performance of DCQCN and TIMELY in a multi-bottleneck topology"
     description = "RCC, figure 1: DCQCN and TIMELY with a bottleneck in the network and one at the last hop"
     seeding = Seeding.POOLED
+    is_wide = True
     claims = (
-        claim("rcc-f1-1", measure=lambda table: _off(table, DCQCN), band=Each(_LONG), direction=Some(_LONG)),
+        claim("rcc-f1-1", measure=lambda rows: _off(rows, DCQCN), band=Each(_LONG), direction=Some(_LONG)),
         claim("rcc-f1-2", measure=_steadiness,
               band=Each(AnyOf({"Jain's index": LessThan(0.97), "swing of the queue over its mean": MoreThan(0.5)}))),
         claim("rcc-f1-2a", measure=_against_dcqcn,

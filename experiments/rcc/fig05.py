@@ -82,33 +82,30 @@ def _steady(goodputs: list[pd.Series], flows: list[int], begin: int, end: int) -
     return frame[(frame.index > begin + edge) & (frame.index <= end - edge)]
 
 
-def _judged(table: pd.DataFrame, scheme: str, words: str) -> pd.Series:
+def _judged(rows: pd.DataFrame, scheme: str, words: str) -> pd.Series:
     """Return the numbers of a scheme whose name begins with some words, by the rest of it."""
-    rows = table[(table["point"] == scheme) & table["time_ps"].isna() & table["quantity"].str.startswith(words)]
-    return rows.set_index("quantity")["value"].rename(lambda name: name.removeprefix(words))
+    found: pd.Series = row_of(rows, scheme).filter(regex=f"^{words}").astype(np.float64)
+    return found.rename(lambda name: name.removeprefix(words))
 
 
-def _convergence(table: pd.DataFrame) -> dict[str, pd.Series]:
-    own, other = (
-        _judged(table, scheme, "convergence after ") / scalar(table, scheme, "base RTT") for scheme in SCHEMES
-    )
-    ends = own[[name for name in own.index if name.endswith("ends")]]
-    return {"RCC": own, "RCC, at ends": ends, "HPCC": other.fillna(np.inf)}
+def _convergence(rows: pd.DataFrame) -> dict[str, pd.Series]:
+    own, other = (_judged(rows, scheme, "convergence after ") / row_of(rows, scheme)["base RTT"] for scheme in SCHEMES)
+    return {"RCC": own, "RCC, at ends": own.filter(regex="ends$"), "HPCC": other.fillna(np.inf)}
 
 
 _SOON = At("RCC", Each(AtMost(3), "event"))
 
 
-def _fairness(table: pd.DataFrame) -> dict[str, Any]:
-    own, other = (_judged(table, scheme, "Jain ") for scheme in SCHEMES)
-    swing = [_judged(table, scheme, "swing ").max() for scheme in SCHEMES]
+def _fairness(rows: pd.DataFrame) -> dict[str, Any]:
+    own, other = (_judged(rows, scheme, "Jain ") for scheme in SCHEMES)
+    swing = [_judged(rows, scheme, "swing ").max() for scheme in SCHEMES]
     above = (own - other).mean()
     return {"HPCC's Jain index": other, "RCC's above, on average": above, "HPCC's swing above": swing[1] - swing[0]}
 
 
-def _completion(table: pd.DataFrame) -> Measured:
-    factor = scalar(table, "rcc", "times as fast")
-    found = {flow: scalar(table, "rcc", f"flow {flow} complete") * factor for flow in FLOWS}
+def _completion(rows: pd.DataFrame) -> Measured:
+    factor = row_of(rows, "rcc")["times as fast"]
+    found = {flow: row_of(rows, "rcc")[f"flow {flow} complete"] * factor for flow in FLOWS}
     ratios = {f"flow {flow}": found[flow] / ideal for flow, ideal in zip(FLOWS, processor_sharing(PUBLISHED_BPS))}
     return Measured(ratios, f"{', '.join(f'{time / 1e9:.1f}' for time in found.values())} ms, unscaled")
 
@@ -118,12 +115,13 @@ class Figure5(Experiment):
     name = "rcc.fig5"
     title = "Fast convergence and fairness"
     description = "RCC, figure 5: four flows of up to 4.4 GB join one last hop and leave it, under RCC and HPCC"
+    is_wide = True
     claims = (
         claim("rcc-f5-1",
-              measure=lambda table: pd.concat([_judged(table, "rcc", f"goodput with {n}, ") * n for n in FLOWS]),
+              measure=lambda rows: pd.concat([_judged(rows, "rcc", f"goodput with {n}, ") * n for n in FLOWS]),
               band=Each(Within(PUBLISHED_BPS, share=0.03), "flow"),
               direction=Each(Within(PUBLISHED_BPS, share=0.1), "flow")),
-        claim("rcc-f5-2", measure=lambda table: _judged(table, "rcc", "Jain "), band=Each(AtLeast(0.9975), "phase"),
+        claim("rcc-f5-2", measure=lambda rows: _judged(rows, "rcc", "Jain "), band=Each(AtLeast(0.9975), "phase"),
               direction=Each(AtLeast(0.99), "phase")),
         claim("rcc-f5-3", measure=_convergence,
               band=All({"RCC, at ends": Each(AtMost(2), "event"), "HPCC": Each(AtLeast(3), "event")}), direction=_SOON),

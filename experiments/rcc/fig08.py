@@ -24,18 +24,13 @@ def _point(setting: str, start: str) -> str:
     return f"{setting}, {start}"
 
 
-def _rates(table: pd.DataFrame, setting: str, start: str) -> dict[str, float]:
-    return {f"flow {flow}": scalar(table, _point(setting, start), f"goodput of flow {flow}") for flow in (1, 2)}
-
-
-def _together(setting: str, table: pd.DataFrame) -> dict[str, float]:
-    point = _point(setting, _TOGETHER)
-    queue, target = (scalar(table, point, name) for name in ("queue", "target queue"))
+def _together(setting: str, rows: pd.DataFrame) -> dict[str, float]:
+    one = row_of(rows, _point(setting, _TOGETHER))
     return {
-        **{f"{flow} (Gb/s)": rate / 1e9 for flow, rate in _rates(table, setting, _TOGETHER).items()},
-        "swing": max(scalar(table, point, f"swing of flow {flow}") for flow in (1, 2)),
-        "queue (packets)": queue / WIRE_BYTES,
-        "queue over its target": queue / target,
+        **{f"flow {flow} (Gb/s)": one[f"goodput of flow {flow}"] / 1e9 for flow in (1, 2)},
+        "swing": max(one[f"swing of flow {flow}"] for flow in (1, 2)),
+        "queue (packets)": one["queue"] / WIRE_BYTES,
+        "queue over its target": one["queue"] / one["target queue"],
     }
 
 
@@ -49,14 +44,18 @@ class Figure8(Experiment):
     name = "rcc.fig8"
     title = "Testbed experiments (simulation only)"
     description = "RCC, figure 8: two flows at 25 Gb/s, congested at the last hop or in the network; simulation only"
+    is_wide = True
     claims = (
         claim("rcc-f8-1", measure=partial(_together, "last hop"), band=All(_RATES, {"queue (packets)": AtMost(5)}),
               direction=_RATES),
         claim("rcc-f8-2", measure=partial(_together, "in network"),
               band=All(_RATES, {"swing": AtMost(0.1), "queue over its target": AtMost(2)}),
               direction=Each(MoreThan(0))),
-        claim("rcc-f8-2a", measure=lambda table: {setting: _rates(table, setting, _LATER) for setting in SETTINGS},
-              band=Each(_NEAR, "setting"), direction=Some(_NEAR, of="the settings")),
+        claim("rcc-f8-2a",
+              measure=lambda rows: {
+                  one: {f"flow {flow}": row_of(rows, _point(one, _LATER))[f"goodput of flow {flow}"] for flow in (1, 2)}
+                  for one in SETTINGS
+              }, band=Each(_NEAR, "setting"), direction=Some(_NEAR, of="the settings")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

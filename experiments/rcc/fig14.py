@@ -11,70 +11,64 @@ from .setup import *
 SCHEMES = ("rcc-pid", "rcc-ewa", "rcc")
 
 
-def _number(table: pd.DataFrame, scheme: str, quantity: str) -> float:
-    return scalar(table, point_name(table, scheme), quantity)
+def _run(rows: pd.DataFrame, scheme: str) -> pd.Series:
+    return chosen(rows, scheme=scheme).iloc[0]
 
 
-def _rates(table: pd.DataFrame, scheme: str, phase: int) -> list[float]:
+def _rates(rows: pd.DataFrame, scheme: str, phase: int) -> list[float]:
     """Return the goodput of each flow of a phase, bit/s."""
-    return [_number(table, scheme, f"goodput of flow {flow}, phase {phase}") for flow in range(1, phase + 1)]
+    return [_run(rows, scheme)[f"goodput of flow {flow}, phase {phase}"] for flow in range(1, phase + 1)]
 
 
-def _settling(table: pd.DataFrame, scheme: str) -> dict[str, float]:
+def _settling(rows: pd.DataFrame, scheme: str) -> pd.Series:
     """Return RTTs until all paces have come within 5% of their later means, after flows 2 and 3."""
-    rtt = _number(table, scheme, "base RTT")
-    times = {f"after flow {phase}": _number(table, scheme, f"settling, phase {phase}") / rtt for phase in (2, 3)}
-    return {name: math.inf if math.isnan(time) else time for name, time in times.items()}
+    one = _run(rows, scheme)
+    times = {f"after flow {phase}": one[f"settling, phase {phase}"] / one["base RTT"] for phase in (2, 3)}
+    return pd.Series(times, dtype=np.float64).fillna(math.inf)
 
 
-def _iterations(table: pd.DataFrame) -> Measured:
-    alone, both = _settling(table, "rcc-pid"), _settling(table, "rcc")
-    words = " and ".join(f"{value:.0f}" for value in both.values())
-    longer = {name: alone[name] - both[name] for name in alone}
-    return Measured({"RCC-PID": alone, "longer than RCC": longer}, f"RCC {words}")
+def _iterations(rows: pd.DataFrame) -> Measured:
+    alone, both = _settling(rows, "rcc-pid"), _settling(rows, "rcc")
+    words = " and ".join(f"{value:.0f}" for value in both)
+    return Measured({"RCC-PID": alone, "longer than RCC": alone - both}, f"RCC {words}")
 
 
-def _queues(table: pd.DataFrame, over: Sequence[float]) -> dict[str, float]:
+def _queues(rows: pd.DataFrame, *expected: float) -> dict[str, float]:
     """Return RCC-EWA's mean queue in the network with two and with three flows, over the expected one."""
-    names = {"two flows": "queue in network, phase 2", "three flows": "queue in network, phase 3"}
-    return {words: _number(table, "rcc-ewa", name) / by for (words, name), by in zip(names.items(), over, strict=True)}
+    queues = [_run(rows, "rcc-ewa")[f"queue in network, phase {phase}"] for phase in (2, 3)]
+    return dict(zip(("two flows", "three flows"), np.divide(queues, expected)))
 
 
-def _unfair(table: pd.DataFrame) -> Measured:
-    first, second, *_ = rates = _rates(table, "rcc-ewa", 3)
-    numbers = {"larger share": max(first / second, second / first), "queue": _queues(table, 2 * [BDP_BYTES])}
+def _unfair(rows: pd.DataFrame) -> Measured:
+    first, second, *_ = rates = _rates(rows, "rcc-ewa", 3)
+    numbers = {"larger share": max(first / second, second / first), "queue": _queues(rows, BDP_BYTES, BDP_BYTES)}
     return Measured(numbers, f"{' / '.join(f'{rate / 1e9:.1f}' for rate in rates)} Gb/s")
 
 
-def _as_windows_say(table: pd.DataFrame) -> Measured:
-    bdp = _number(table, "rcc-ewa", "base RTT") * LINE_BPS / 8e12
+def _as_windows_say(rows: pd.DataFrame) -> Measured:
+    bdp = _run(rows, "rcc-ewa")["base RTT"] * LINE_BPS / 8e12
     windows = bdp * WIRE_BYTES / PAYLOAD_BYTES  # windows count payload
     expected = [2 * windows - bdp, 1.5 * windows - bdp]
-    first, second, *_ = _rates(table, "rcc-ewa", 3)
+    first, second, *_ = _rates(rows, "rcc-ewa", 3)
     words = " and ".join(f"{queue / 1e3:.1f}" for queue in expected)
-    return Measured({"queue": _queues(table, expected), "flow 2 over flow 1": second / first}, f"by windows {words} KB")
+    return Measured({"queue": _queues(rows, *expected), "flow 2 over flow 1": second / first}, f"by windows {words} KB")
 
 
-def _right(table: pd.DataFrame, scheme: str) -> float:
-    point = point_name(table, scheme)
-    right, wrong = (sum(scalar(table, point, f"{word}, flow {flow}") for flow in FLOWS) for word in ("right", "wrong"))
+def _right(rows: pd.DataFrame, scheme: str) -> float:
+    right, wrong = (sum(_run(rows, scheme)[f"{word}, flow {flow}"] for flow in FLOWS) for word in ("right", "wrong"))
     return right / max(right + wrong, 1.0)
 
 
-def _near_zero(table: pd.DataFrame) -> dict[str, float]:
-    queues = [
-        _number(table, "rcc", f"queue {place}, phase {phase}")
-        for phase in (1, 2, 3)
-        for place in ("in network", "last hop")
-    ]
-    return {"longest queue over the target": max(queues) / TARGET_QUEUE_BYTES, "right verdicts": _right(table, "rcc")}
+def _near_zero(rows: pd.DataFrame) -> dict[str, float]:
+    longest = _run(rows, "rcc").filter(regex="^queue ").max()
+    return {"longest queue over the target": longest / TARGET_QUEUE_BYTES, "right verdicts": _right(rows, "rcc")}
 
 
-def _over_max_min(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+def _over_max_min(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     return {
         f"phase {phase}": {
             f"flow {flow}": rate / (GOODPUT_BPS * share)
-            for flow, (rate, share) in enumerate(zip(_rates(table, "rcc", phase), shares, strict=True), 1)
+            for flow, (rate, share) in enumerate(zip(_rates(rows, "rcc", phase), shares, strict=True), 1)
         }
         for phase, shares in enumerate(SHARES, 1)
     }
@@ -89,6 +83,7 @@ class Figure14(Experiment):
     name = "rcc.fig14"
     title = "RCC deep dive with multi-bottleneck topology"
     description = "RCC, figure 14: RCC, RCC-PID and RCC-EWA with two bottlenecks, and the congestion that they detect"
+    is_wide = True
     claims = (
         claim("rcc-f14-1", measure=_iterations,
               band=All({"RCC-PID": Each(_SEVERAL), "longer than RCC": Each(AtLeast(0))}),
@@ -100,7 +95,7 @@ class Figure14(Experiment):
               direction=All(_SHORT_QUEUE)),
         claim("rcc-f14-3a", measure=_over_max_min, band=Each(Each(Within(1, by=0.1), "flow")),
               direction=Each(Each(Within(1, by=0.25), "flow"))),
-        claim("rcc-f14-4", measure=lambda table: {NAMES[scheme]: _right(table, scheme) for scheme in SCHEMES},
+        claim("rcc-f14-4", measure=lambda rows: {NAMES[scheme]: _right(rows, scheme) for scheme in SCHEMES},
               band=Each(AtLeast(0.9), "scheme"), direction=Each(MoreThan(0.5), "scheme")),
     )  # fmt: skip
 

@@ -105,6 +105,7 @@ class IncastFigure(Experiment):
 
     name = "rcc.incast"
     seeding = Seeding.POOLED
+    is_wide = True
 
     @abstractmethod
     def cases(self, scale: str) -> list[IncastCase]:
@@ -120,9 +121,6 @@ class IncastFigure(Experiment):
         is_placed = found["scheme"].isin(_JITTERED) & having(found, **_AS_PRINTED)
         found = found.assign(jitter_us=found["jitter_us"].mask(is_placed, -1.0))  # in the place of the default's
         return pd.concat([found, table[~is_rcc]], ignore_index=True)
-
-    def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
-        return wide(rows)
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         for case in self.cases(scale):

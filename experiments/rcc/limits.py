@@ -25,16 +25,14 @@ CURVES = {
 }
 
 
-def _swings(table: pd.DataFrame, form: str, quantity: str) -> pd.Series:
+def _swings(rows: pd.DataFrame, form: str, quantity: str) -> pd.Series:
     """Return a swing by K_d."""
-    rows = scalars(table)
-    rows = rows[(rows["form"] == form) & (rows["quantity"] == quantity)]
-    return rows.set_index("kd")["value"].sort_index()
+    return chosen(rows, form=form).set_index("kd")[quantity].sort_index()
 
 
-def limit_of(table: pd.DataFrame, form: str, quantity: str) -> float:
+def limit_of(rows: pd.DataFrame, form: str, quantity: str) -> float:
     """Return the largest K_d up to which nothing oscillates, of those swept; 0 if the least does."""
-    swings = _swings(table, form, quantity)
+    swings = _swings(rows, form, quantity)
     calm = (swings < OSCILLATES).to_numpy()
     count = len(calm) if calm.all() else int(calm.argmin())
     return float(swings.index[count - 1]) if count else 0.0
@@ -51,14 +49,14 @@ def linear_limit(form: str) -> float:
     return low
 
 
-def _over_linear(table: pd.DataFrame, form: str) -> float:
-    return limit_of(table, form, "packets") / linear_limit(form)
+def _over_linear(rows: pd.DataFrame, form: str) -> float:
+    return limit_of(rows, form, "packets") / linear_limit(form)
 
 
-def _earlier(table: pd.DataFrame) -> Measured:
-    found = {name: limit_of(table, "accumulating", name) for name in CURVES}
+def _earlier(rows: pd.DataFrame) -> Measured:
+    found = {name: limit_of(rows, "accumulating", name) for name in CURVES}
     late, packets = found["increases late"], found["packets"]
-    numbers = {_LINEAR: _over_linear(table, "accumulating"), _LATE: late / packets if packets else math.inf}
+    numbers = {_LINEAR: _over_linear(rows, "accumulating"), _LATE: late / packets if packets else math.inf}
     words = "; ".join(f"{CURVES[name][0]} up to {kd:.3g}" for name, kd in found.items())
     return Measured(numbers, f"{words}; roots {linear_limit('accumulating'):.3g}")
 
@@ -73,12 +71,13 @@ class Limits(Experiment):
     title = "Where the PID begins to oscillate"
     description = "RCC: the swing of the queue over K_d, in packets and by recursion, and the delay that explains both"
     seeding = Seeding.NONE
+    is_wide = True
     claims = (
         claim("rcc-m-4a", measure=_earlier, band=All({_LINEAR: LessThan(0.9), _LATE: Within(1, by=0.2)}),
               direction=At(_LINEAR, LessThan(1))),
-        claim("rcc-m-4b", measure=lambda table: _over_linear(table, "pd"), band=Within(1, by=0.2)),
+        claim("rcc-m-4b", measure=lambda rows: _over_linear(rows, "pd"), band=Within(1, by=0.2)),
         claim("rcc-m-4c",
-              measure=lambda table: {words: _swings(table, form, "packets")[PID.kd] for form, words in FORMS.items()},
+              measure=lambda rows: {words: _swings(rows, form, "packets")[PID.kd] for form, words in FORMS.items()},
               band=All({FORMS["accumulating"]: LessThan(OSCILLATES), FORMS["pd"]: AtLeast(OSCILLATES)})),
     )  # fmt: skip
 

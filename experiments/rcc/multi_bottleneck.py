@@ -170,9 +170,3 @@ def draw_types(ax: Axes, table: pd.DataFrame, point: str) -> None:
 def point_name(table: pd.DataFrame, scheme: str) -> str:
     """Return the name of a scheme's first point."""
     return str(table["point"].array[having(table, scheme=scheme)][0])
-
-
-def seeds(table: pd.DataFrame, scheme: str, quantity: str) -> list[float]:
-    """Return a number of a scheme, seed by seed."""
-    points = table["point"][having(table, scheme=scheme)].unique()
-    return [scalar(table, str(point), quantity) for point in points]

@@ -26,43 +26,28 @@ def _point(flows: int, form: str, period: str, delta: float = DELTA) -> str:
     return f"{flows} flows, {form}, {period}" + (", one way" if delta != DELTA else "")
 
 
-def _numbers(table: pd.DataFrame, form: str, period: str, quantity: str) -> pd.Series:
-    """Return a number by the number of flows."""
-    counts = sorted(table["flows"].unique())
-    return pd.Series({int(n): scalar(table, _point(int(n), form, period), quantity) for n in counts})
+def _worst(rows: pd.DataFrame, form: str) -> dict[str, pd.Series]:
+    """Return the worst of each number, of 2 to 16 flows, by period."""
+    worst = {"Jain": "min", "use": "min", "mean queue": "max", "swing": "max"}
+    return {words: chosen(rows, form=form, period=period, delta=DELTA).agg(worst) for period, words in PERIODS.items()}
 
 
-def _worst(table: pd.DataFrame, form: str, period: str) -> dict[str, float]:
-    """Return the worst of each number, of 2 to 16 flows."""
-    return {
-        name: float(_numbers(table, form, period, name).agg(worst))
-        for name, worst in {"Jain": "min", "use": "min", "mean queue": "max", "swing": "max"}.items()
-    }
-
-
-def _fixed_point(table: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
-    return {
-        words: {name: _worst(table, form, period) for period, name in PERIODS.items()} for form, words in FORMS.items()
-    }
-
-
-def _more_flows(table: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
-    many = [int(n) for n in sorted(table["flows"].unique()) if n >= 4]
-    names = ("Jain", "use", "mean queue")
+def _more_flows(rows: pd.DataFrame) -> dict[str, Any]:
     printed = {
-        f"{n} flows, {words}": {name: _numbers(table, "accumulating", period, name)[n] for name in names}
+        f"{n} flows, {words}": one[["Jain", "use", "mean queue"]]
         for period, words in PERIODS.items()
-        for n in many
+        for n, one in chosen(rows, form="accumulating", period=period, delta=DELTA)
+        .set_index("flows")
+        .loc[4:]
+        .iterrows()
     }
-    return {_PRINTED: printed, _WITHOUT: {words: _worst(table, "pd", period) for period, words in PERIODS.items()}}
+    return {_PRINTED: printed, _WITHOUT: _worst(rows, "pd")}
 
 
-def _one_way(table: pd.DataFrame) -> Measured:
+def _one_way(rows: pd.DataFrame) -> Measured:
     both = (DELTA, DELTA / 2)
-    queue, short = (
-        scalar(table, _point(2, "accumulating", "rtt", delta), "mean queue in bytes") for delta in both
-    )  # fmt: skip
-    use = [f"{scalar(table, _point(2, 'pd', 'base-rtt', delta), 'use'):.1%}" for delta in both]
+    queue, short = (row_of(rows, _point(2, "accumulating", "rtt", delta))["mean queue in bytes"] for delta in both)
+    use = [f"{row_of(rows, _point(2, 'pd', 'base-rtt', delta))['use']:.1%}" for delta in both]
     note = f"{short / 1e3:.1f} of {queue / 1e3:.1f} KB; use of the link without memory {use[1]} instead of {use[0]}"
     return Measured(short / queue, note)
 
@@ -83,8 +68,9 @@ class PidForms(Experiment):
         "RCC: equation (4) as printed and without its memory, for 2 to 16 flows; round trips or one-way delays"
     )
     seeding = Seeding.NONE
+    is_wide = True
     claims = (
-        claim("rcc-x-3", measure=_fixed_point,
+        claim("rcc-x-3", measure=lambda rows: {words: _worst(rows, form) for form, words in FORMS.items()},
               band=At(_PRINTED, All(Some(_WORKS, of="the periods"), {PERIODS["rtt"]: _CALM})),
               direction=At(_WITHOUT, Some(_WORKS, of="the periods"))),
         claim("rcc-x-3a", measure=_more_flows, band=All({_PRINTED: Each(_BROKEN), _WITHOUT: Each(_WORKS)}),

@@ -37,17 +37,18 @@ def _point(gains: str, base_rtt_ps: int, form: str) -> str:
     return f"{gains}, {base_rtt_ps / 1e6:g} us, {form}"
 
 
-def _swings(table: pd.DataFrame, gains: str, form: str) -> dict[str, float]:
-    rtts = sorted(table["base_rtt_ps"].unique())
-    return {f"{rtt / 1e6:g} us": scalar(table, _point(gains, int(rtt), form), "swing") for rtt in rtts}
+def _swings(rows: pd.DataFrame, gains: str, form: str) -> pd.Series:
+    """Return swings by base RTT."""
+    rows = chosen(rows, gains=gains, form=form)
+    return rows["swing"].set_axis([f"{rtt / 1e6:g} us" for rtt in rows["base_rtt_ps"]])
 
 
-def _by_form(table: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
-    found, other = (
-        {words: _swings(table, gains, form) for form, words in FORMS.items()} for gains in ("tuned for delay", "tuned")
-    )
-    ratios = {form: {rtt: swing / other[form][rtt] for rtt, swing in each.items()} for form, each in found.items()}
-    return {"swing": found, _RATIO: ratios}
+def _by_form(rows: pd.DataFrame) -> dict[str, dict[str, pd.Series]]:
+    found = {words: _swings(rows, "tuned for delay", form) for form, words in FORMS.items()}
+    return {
+        "swing": found,
+        _RATIO: {words: found[words] / _swings(rows, "tuned", form) for form, words in FORMS.items()},
+    }
 
 
 _CALM = Each(LessThan(OSCILLATES), "base RTT")
@@ -60,11 +61,10 @@ class Tuned(Experiment):
     title = "Gains tuned by the phase margin, in packets"
     description = "RCC: gains tuned for a margin with and without feedback delay, at base RTTs of 4, 12 and 40 us"
     seeding = Seeding.NONE
+    is_wide = True
     claims = (
         claim("rcc-m-3a",
-              measure=lambda table: {
-                  GAINS[gains]: _swings(table, gains, "accumulating") for gains in ("paper", "tuned")
-              },
+              measure=lambda rows: {GAINS[one]: _swings(rows, one, "accumulating") for one in ("paper", "tuned")},
               band=All({GAINS["tuned"]: _CALM, GAINS["paper"]: Some(AtLeast(OSCILLATES), of="the base RTTs")}),
               direction=At(GAINS["tuned"], _CALM)),
         claim("rcc-m-3b", measure=_by_form,

@@ -26,10 +26,9 @@ def _star(rate: str, senders: int) -> Graph:
     return topology.star(senders + 1, rate=f"{rate}bps", delay=ps(_STAR_PS[rate]), buffer=BUFFER)
 
 
-def _rtts(table: pd.DataFrame, case: str) -> dict[str, float]:
-    rows = wide(table)
-    rows = rows[rows["case"] == case]
-    return {f"{row['rate']}, {row['weight']}": row["RTTs to converge"] for _, row in rows.iterrows()}
+def _rtts(table: pd.DataFrame, case: str) -> pd.Series:
+    rows = chosen(wide(table), case=case)
+    return rows.set_index(rows["rate"] + ", " + rows["weight"])["RTTs to converge"]
 
 
 def _sent_again(table: pd.DataFrame) -> Measured:

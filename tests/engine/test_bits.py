@@ -104,16 +104,6 @@ def test_engines_agree_at_any_tick(tick_ps: int) -> None:
     assert differences(one, other) == []
 
 
-def test_a_tick_of_a_picosecond_cuts_off_less_than_that() -> None:
-    """Alone on two links: two transmissions, each cut by a picosecond at most, and their delays."""
-    work = rdmacc.messages([("h0", "h1", "1000B")])
-    fct = [
-        rdmacc.simulate(rdmacc.star(2), work, rdmacc.scheme("go-back-n").replace(tick_ps=tick)).flows["fct_ps"][0]
-        for tick in (0, 1)
-    ]
-    assert 0 <= fct[0] - fct[1] <= 2
-
-
 @pytest.mark.parametrize("tick_ps", [3, 7, 1_500, 83_840, 10**12 + 1])
 def test_a_tick_that_does_not_divide_a_second_is_refused(tick_ps: int) -> None:
     with pytest.raises(ConfigError, match=rf"^tick_ps = {tick_ps}: must be 0, or a whole fraction of a second"):
@@ -121,11 +111,7 @@ def test_a_tick_that_does_not_divide_a_second_is_refused(tick_ps: int) -> None:
 
 
 def test_a_tick_longer_than_a_packet_is_refused() -> None:
-    net, work = rdmacc.star(3), rdmacc.messages([("h0", "h1", "20kB")])
-    scheme = rdmacc.scheme("go-back-n")
+    net, work, scheme = rdmacc.star(3), rdmacc.messages([("h0", "h1", "20kB")]), rdmacc.scheme("go-back-n")
     wire = scheme.wire_bytes
     with pytest.raises(ConfigError, match=rf"^tick_ps = 100000: must be shorter .*: {wire} B take \d+\.\d+ ns on h0"):
         rdmacc.simulate(net, work, scheme.replace(tick_ps="100ns"))
-    longest = max(tick for tick in (80_000, 64_000, 62_500) if tick < wire * 80)
-    result = rdmacc.simulate(net, work, scheme.replace(tick_ps=longest))
-    assert result.flows["fct_ps"][0] >= 20 * longest

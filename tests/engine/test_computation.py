@@ -5,7 +5,6 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.models.max_min import MaxMin
 from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.topology.fabric import Fabric
 
@@ -58,16 +57,6 @@ def test_one_delay_a_message_would_not_do(engine):
     assert start == max(first, 3 * US + second + 40 * US) == 3 * US + second + 40 * US
 
 
-def test_a_straggler_is_a_row_that_takes_longer(engine):
-    def step(last: str) -> int:
-        times = ["5us", "5us", last]
-        rows = [{"src": f"h{i}", "duration": duration} for i, duration in enumerate(times)]
-        rows += [{"src": f"h{i}", "dst": "h3", "size": 1_000, "after": (0, 1, 2)} for i in range(3)]
-        return run(rows, engine).now_ps
-
-    assert step("17us") - step("5us") == 12 * US
-
-
 def test_packets_in_flight_are_counted_when_a_run_stops(engine):
     rows = [
         {"src": "h0", "duration": "4us"},
@@ -82,21 +71,6 @@ def test_packets_in_flight_are_counted_when_a_run_stops(engine):
     rows = [{"src": "h0", "duration": "0ns"}, {"src": "h0", "dst": "h1", "size": 1_000, "after": 0}]
     result = run(rows, engine, until="1ns")
     assert (result.computation["status"].tolist(), result.flows["status"].tolist()) == (["finished"], ["running"])
-
-
-def test_computation_of_no_length_only_gathers(engine):
-    """What follows it begins as if it followed what came before it."""
-    before = [{"src": "h0", "dst": "h1", "size": 50_000}, {"src": "h2", "dst": "h3", "size": 70_000}]
-    last = {"src": "h1", "dst": "h0", "size": 1_000}
-    gathered = run([*before, {"src": "h1", "duration": "0s", "after": (0, 1)}, {**last, "after": 2}], engine)
-    direct = run([*before, {**last, "after": (0, 1)}], engine)
-    assert gathered.flows["start_ps"].tolist() == direct.flows["start_ps"].tolist() == [0, 0, alone_ps(70_000)]
-    assert gathered.flows["fct_ps"].tolist() == direct.flows["fct_ps"].tolist()
-
-
-def test_long_computation_is_no_stall(engine):
-    rows = [{"src": "h0", "duration": "25s"}, {"src": "h0", "dst": "h1", "size": 1_000, "after": 0}]
-    assert run(rows, engine).flows["start_ps"][0] == 25 * 10**12
 
 
 def test_rows_keep_their_labels(engine):
@@ -130,36 +104,6 @@ def test_files_and_saved_results_keep_them(engine, tmp_path):
     result = rdmacc.simulate(NET, work, "dcqcn", engine=engine)
     back = rdmacc.load(result.save(tmp_path / "run"))
     pd.testing.assert_frame_equal(back.computation, result.computation, check_dtype=False)
-
-
-@pytest.mark.parametrize(
-    ("row", "match"),
-    [
-        ({"src": "h0", "duration": "4us", "size": 5}, "size = 5"),
-        ({"src": "h0", "dst": "h1", "duration": "4us"}, "must be missing or equal to src"),
-        ({"src": "h0", "duration": 4}, "duration"),
-        ({"src": "h0", "duration": "-4us"}, "duration"),
-        ({"src": "h0", "dst": "h1", "size": 5, "after": 0, "delay": ("1us", "2us")}, "one for each of the 1 in after"),
-        ({"src": "h0", "dst": "h1", "size": 5, "after": (0,), "delay": 7}, "delay = 7"),
-        ({"src": "h0", "dst": "h1", "size": 0}, "at least 1"),
-        ({"src": "s0", "duration": "4us"}, "a host, not a switch"),
-    ],
-)  # fmt: skip
-def test_wrong_rows_are_errors(row, match):
-    with pytest.raises(ConfigError, match=match):
-        rdmacc.Simulation(NET, rdmacc.messages([{"src": "h0", "dst": "h1", "size": 1}, row]), "dcqcn")
-
-
-def test_max_min_has_the_same_schedule():
-    rows = [
-        {"src": "h0", "duration": "4us"},
-        {"src": "h0", "dst": "h1", "size": 50_000, "after": 0},
-        {"src": "h1", "duration": "7us", "after": 1},
-        {"src": "h1", "dst": "h0", "size": 1_000, "after": (2, 1), "delay": ("1us", "0us")},
-    ]
-    table = MaxMin(network=NET, workload=rdmacc.messages(rows), scheme="line-rate", has_acks=False).solve()
-    flows = run(rows, "compiled").flows
-    assert table["start_ps"].to_numpy() == pytest.approx(flows["start_ps"].to_numpy(), abs=2)
 
 
 @pytest.mark.parametrize("given", [lambda schedule, frame: schedule, lambda schedule, frame: frame])

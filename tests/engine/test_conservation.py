@@ -4,10 +4,6 @@ Random small networks (multi-homed hosts, unequal rates), workloads (groups, `af
 """
 
 import dataclasses
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -191,34 +187,3 @@ def test_the_network_is_empty_when_it_is_quiet(engine, scenario):
             assert account.ingress_bytes == account.headroom_used == account.pause_sent == 0
     assert [qp.inflight_bytes for qp in network.qps] == [0] * len(network.qps)
     assert network.outcome().totals["live_packets"] == 0
-
-
-SCRIPT = """
-import sys
-import rdmacc
-from rdmacc.state import CONTROL, DATA_CLASS
-graph = rdmacc.leaf_spine(2, 2, 3)
-hosts = rdmacc.topology.hosts(graph)
-work = rdmacc.combine(rdmacc.permutation(hosts, "40kB"), rdmacc.incast(hosts[1:], hosts[0], "20kB"))
-scheme = rdmacc.scheme("dasr", kmin_bytes="5kB")
-result = rdmacc.simulate(
-    graph, work, scheme, engine=sys.argv[1], seed=7, faults=[rdmacc.Loss(data=0.01)],
-    probes=[rdmacc.probes.queue("leaf0", "h0")],
-)
-print(result.flows.to_csv(), result.counters.to_csv(), result.probes.to_csv(), result.ports.to_csv())
-"""
-
-
-@pytest.mark.nightly
-def test_same_seed_same_result_in_other_processes(engine):
-    """Nothing depends on the order of sets, on hashes of strings or on what ran before."""
-    root = Path(__file__).parents[2]
-
-    def output(hash_seed):
-        env = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)}
-        command = [sys.executable, "-c", SCRIPT, engine]
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=root).stdout
-
-    first = output("1")
-    assert len(first) > 1000
-    assert first == output("2")

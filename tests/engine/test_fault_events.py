@@ -130,16 +130,6 @@ def test_a_pause_storm_stops_the_port_that_it_meets(engine):
     assert port(lossy, "s0->h0")["pauses"] == 0
 
 
-def test_a_storm_spreads_to_who_sends_elsewhere(engine):
-    """PFC stops h2, whose other flow has nothing to do with the storm's host."""
-    work = rdmacc.messages([("h2", "h0", "1MB"), ("h2", "h1", "1MB")])
-    network = rdmacc.star(3, buffer="200kB")
-    storm = PauseStorm(host="h0", at_ps="0us", until_ps="500us")
-    result = rdmacc.simulate(network, work, line_rate(), engine=engine, faults=[storm])
-    assert result.flows["fct_us"][1] > 500
-    assert port(result, "h2->s0")["paused_ps"] > us(300)
-
-
 def test_overlapping_failures_count():
     """The link is back when the last of them ends."""
     faults = [
@@ -171,48 +161,30 @@ _STAR = rdmacc.star(4)
 _WORK = rdmacc.messages([("h1", "h0", "40kB"), ("h2", "h3", "40kB")])
 _AT = "3us"
 ENDS = {"sender": "h1", "receiver": "h0"}
-
-
-def check_ends(name: Any, *engines: str) -> None:
-    """Cut off a sender and a receiver, for good and for a while: the engines agree."""
-    for end, host in ENDS.items():
-        for until, first in ((None, "failed"), ("300us", "finished")):
-            down = LinkDown(link=(host, "s0"), at_ps=_AT, until_ps=until)
-            results = [
-                rdmacc.simulate(_STAR, _WORK, name, engine=engine, faults=[down], progress=False) for engine in engines
-            ]
-            for result in results:
-                assert result.flows["status"].tolist() == [first, "finished"], (end, until)
-                assert result.flows["reason"].tolist() == ["no route to h0" if until is None else "", ""]
-                assert result.flows["timeouts"][1] == 0
-                if name != "go-back-0":  # which accepts bytes again
-                    check_conservation(result)
-                assert not differences(results[0].outcome, result.outcome)
-
-
-@pytest.mark.parametrize("name", sorted(SCHEMES))
-def test_every_scheme_fails_what_is_cut_off_for_good(name: str) -> None:
-    check_ends(name, "simpy")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=6))
-def test_the_engines_agree_on_what_is_cut_off(name: str) -> None:
-    check_ends(name, "simpy", "compiled")
+NS3 = rdmacc.preset("hpcc-ns3")
+TICKS = [rdmacc.scheme("dcqcn").replace(tick_ps="1ns"), NS3["dcqcn"], NS3["hpcc"]]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "scheme",
-    [
-        rdmacc.scheme("dcqcn").replace(tick_ps="1ns"),
-        pytest.param(rdmacc.preset("hpcc-ns3")["dcqcn"], marks=pytest.mark.nightly),
-        pytest.param(rdmacc.preset("hpcc-ns3")["hpcc"], marks=pytest.mark.nightly),
-    ],
-    ids=["tick", "scanning", "scanning HPCC"],
+    ("scheme", "engines"),
+    [(name, ("simpy",)) for name in sorted(SCHEMES)]
+    + [pytest.param(*one.values, ("simpy", "compiled"), marks=one.marks) for one in mostly_at_night(SCHEMES, every=6)]
+    + [pytest.param(*one.values, ("simpy", "compiled"), marks=one.marks) for one in mostly_at_night(TICKS, every=3)],
 )
-def test_nics_with_a_tick_too(scheme: Any) -> None:
-    check_ends(scheme, "simpy", "compiled")
+def test_every_scheme_fails_what_is_cut_off_for_good(scheme: Any, engines: tuple[str, ...]) -> None:
+    """A sender and a receiver are cut off, for good and for a while: the engines agree."""
+    for end, host in ENDS.items():
+        for until, first in ((None, "failed"), ("300us", "finished")):
+            down = LinkDown(link=(host, "s0"), at_ps=_AT, until_ps=until)
+            results = [run(_STAR, _WORK, [down], engine, scheme) for engine in engines]
+            for result in results:
+                assert result.flows["status"].tolist() == [first, "finished"], (end, until)
+                assert result.flows["reason"].tolist() == ["no route to h0" if until is None else "", ""]
+                assert result.flows["timeouts"][1] == 0
+                if scheme != "go-back-0":  # which accepts bytes again
+                    check_conservation(result)
+                assert not differences(results[0].outcome, result.outcome)
 
 
 def run(network: Any, work: Any, downs: list[Any], engine: str, scheme: Any = "dcqcn", **options: Any) -> Any:

@@ -10,12 +10,11 @@ import pytest
 import rdmacc
 from rdmacc.component import Component, param
 from rdmacc.engine.compare import differences
-from rdmacc.errors import ConfigError
 from rdmacc.faults import Clocks, ScriptedLoss
-from rdmacc.records import Deadline, Float, Int, Int32, Ints, Record
+from rdmacc.records import Deadline, Float, Int, Int32, Record
 from rdmacc.schemes import Scheme
-from rdmacc.state import ACK, CONTROL, CREDIT, DATA_CLASS, NUM_CLASSES, REQUEST
-from tests.support import check_conservation, line_rate, samples, spokes
+from rdmacc.state import CONTROL, CREDIT, DATA_CLASS, REQUEST
+from tests.support import line_rate, samples
 
 
 def both(topology, work, scheme, **options):
@@ -41,23 +40,6 @@ def test_the_messages_priority_is_that_of_its_data_packets():
     trace = both(rdmacc.star(2), work, line_rate()).packet_trace
     data = trace[trace["kind"] == "data"]
     assert data.groupby("message")["priority"].unique().map(list).to_dict() == {0: [5], 1: [3]}
-
-
-def test_a_higher_class_overtakes_in_the_switch():
-    work = rdmacc.incast(["h1", "h2"], "h0", "50kB")
-    ranked = work.assign(priority=[DATA_CLASS + 1, DATA_CLASS])
-    flows = both(rdmacc.star(3), ranked, line_rate()).flows
-    assert flows["slowdown"].iloc[1] < 1.05
-    assert flows["slowdown"].iloc[0] > 1.6
-    fair = both(rdmacc.star(3), work, line_rate()).flows
-    assert fair["slowdown"].min() > 1.6
-
-
-@pytest.mark.parametrize("priority", [DATA_CLASS - 1, NUM_CLASSES])
-def test_a_priority_must_be_a_class_of_data(priority):
-    work = rdmacc.messages([("h0", "h1", "5kB")]).assign(priority=[priority])
-    with pytest.raises(ConfigError, match="priority"):
-        rdmacc.simulate(rdmacc.star(2), work, line_rate(), engine="simpy")
 
 
 # Order at the NIC
@@ -91,17 +73,6 @@ def test_turns_of_many(count, order):
     else:
         least_first = sorted(range(1, count), key=lambda n: (n % 3, n))
         assert sent == [0, 0, *(n for n in least_first for _ in range(2 + n % 3))]
-
-
-def test_srpt_sends_the_message_with_the_least_left():
-    result = both(rdmacc.star(4), sizes("30kB", "10kB", "20kB"), line_rate(nic_order="srpt"))
-    trace = result.packet_trace
-    sent = trace[(trace["what"] == "sent") & (trace["node"] == "h0")]["message"].tolist()
-    # The first packet leaves as message 0 starts, before the others do.
-    rest = sent[1:] if sent[0] == 0 else sent
-    assert rest == sorted(rest, key=[1, 2, 0].index)
-    flows = result.flows
-    assert flows["fct_ps"].iloc[1] < flows["fct_ps"].iloc[2] < flows["fct_ps"].iloc[0]
 
 
 # Start delay
@@ -147,21 +118,15 @@ def delays(faults, n_messages=1):
     return list(zip(values[::2], values[1::2], strict=True))
 
 
-def test_without_faults_clocks_agree():
+def test_clocks_agree_but_for_their_offset_and_jitter():
+    """An offset is the same for every packet, jitter is of every reading."""
     one_way_ps = 2 * (1048 * 80 + 1_000_000)  # a full packet over two links of 100 Gb/s and 1 us
-    [(least, most)] = delays([])
-    assert (least, most) == (one_way_ps, one_way_ps)
-
-
-def test_an_offset_is_the_same_for_every_packet():
+    assert delays([]) == [(one_way_ps, one_way_ps)]
     [(least, most)] = delays([Clocks(offset_ps="10us")])
     assert least == most
-    assert 0 < abs(least - 2_167_680) <= 20_000_000
-
-
-def test_jitter_is_bounded_and_of_every_reading():
+    assert 0 < abs(least - one_way_ps) <= 20_000_000
     [(least, most)] = delays([Clocks(jitter_ps="100ns")])
-    assert 2_167_680 - 200_000 <= least < 2_167_680 < most <= 2_167_680 + 200_000
+    assert one_way_ps - 200_000 <= least < one_way_ps < most <= one_way_ps + 200_000
     assert most - least > 100_000
 
 
@@ -294,107 +259,6 @@ def test_a_lost_request_or_credit_is_asked_for_again(kind, nth):
     assert len(rows_of(result, kind, what="dropped")) == 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prober(Component):
-    """A probe in the data's class behind every third packet, and one from time to time."""
-
-    class Sender(Record):
-        """Of a queue pair."""
-
-        probe_timer_ps = Deadline()
-        probes = Int32()
-
-    class Receiver(Record):
-        """The values it heard."""
-
-        heard = Int32(doc="requests that came right behind their packet, or belong to none")
-        last_psn = Int32(-1)
-
-    def on_start(sender, now):
-        sender.probe_timer_ps = now
-
-    def on_send(packet, request):
-        if packet.psn % 3 == 2:
-            request.kind = REQUEST
-            request.psn = packet.psn
-            request.priority = DATA_CLASS
-
-    def on_probe_timer(sender, request, now):
-        sender.probes += 1
-        request.kind = REQUEST
-        request.psn = 100 + sender.probes
-        if sender.probes < 3:
-            sender.probe_timer_ps = now + 1_000_000
-
-    def on_data(receiver, packet):
-        receiver.last_psn = packet.psn
-
-    def on_request(receiver, packet, reply, notice):
-        receiver.heard += int(packet.psn >= 100 or receiver.last_psn == packet.psn)
-        reply.kind = CREDIT
-        notice.kind = CREDIT
-        notice.wire_bytes = 40
-
-
-def test_a_probe_follows_its_packet_and_gets_two_answers():
-    work = rdmacc.messages([("h0", "h1", "9kB")])
-    watch = rdmacc.probes.field("flow", 0, "heard")
-    result = both(spokes(["10Gbps"] * 2), work, with_control(Prober()), probes=[watch])
-    assert result.counters.requests == samples(result, watch.name)[-1][1] == 6
-    assert result.counters.credits == 12
-    credits = rows_of(result, "credit", node="h1")["wire_bytes"].tolist()
-    assert credits == [64, 40] * 6
-    check_conservation(result)
-
-
-# Several picks at a time
-
-
-@dataclass(frozen=True, kw_only=True)
-class Overcommitter(Component):
-    """After each packet grants to up to three messages with the least left, at most one of each sender."""
-
-    class Endpoint(Record):
-        """Of the round of picks under way."""
-
-        senders = Ints(8, -1)
-        picked = Int32()
-        log = Int(0, "the messages picked in the last round, as digits from 1")
-
-    def on_data(host, endpoint):
-        endpoint.picked = 0
-        endpoint.log = 0
-        host.pick = 3
-
-    def on_candidate(message):
-        message.key = message.packets - message.received_packets
-
-    def on_pick(host, endpoint, message, reply):
-        for i in range(endpoint.picked):
-            if endpoint.senders[i] == message.src:
-                host.pick += 1
-                return
-        endpoint.senders[endpoint.picked] = message.src
-        endpoint.picked += 1
-        endpoint.log = endpoint.log * 10 + message.number + 1
-        reply.kind = CREDIT
-        reply.psn = endpoint.picked
-
-
-def test_the_messages_with_the_lowest_keys_are_picked_in_order():
-    """Messages 0 and 1 come from one sender: only the shorter one is picked, and the next ones move up."""
-    rows = [("h1", "h0", "9kB"), ("h1", "h0", "5kB"), ("h2", "h0", "7kB"), ("h3", "h0", "12kB"), ("h4", "h0", "20kB")]
-    watch = rdmacc.probes.field("host", "h0", "log")
-    result = both(rdmacc.star(5), rdmacc.messages(rows), with_control(Overcommitter()), probes=[watch])
-    seen = [int(value) for value in result.probes["value"] if value]
-    assert 234 in seen
-    assert all(not {"1", "2"} <= set(str(log)) for log in seen)
-    assert all(len(str(log)) <= 3 for log in seen)
-    credits = rows_of(result, "credit", node="h0")
-    for _, at_once in credits.groupby("time_ps"):
-        assert at_once["psn"].tolist() == sorted(at_once["psn"])
-
-
 # Sizes
 
 
@@ -404,13 +268,3 @@ def test_short_packets_are_padded():
     sent = rows_of(result, "data", node="h0")
     assert sorted(sent["wire_bytes"]) == [84, 84, 1048]
     assert result.counters.accepted_bytes == 1002
-
-
-def test_what_a_handler_may_not_ask_for_is_refused():
-    @dataclass(frozen=True, kw_only=True)
-    class Wrong(Component):
-        def on_data(request):
-            request.kind = ACK
-
-    with pytest.raises(rdmacc.ConfigError, match="request"):
-        Wrong.check_interface()

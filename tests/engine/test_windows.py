@@ -283,18 +283,6 @@ def test_why_the_order_of_time_stays(reason: str, options: dict[str, Any]):
     assert reason in windows.why_by_time(plan, has_features=reason == "plain kernel")
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        SlowLink(link=("tor0", "agg0"), share=0.1, at_ps="5us"),
-        LinkDown(link=("tor0", "agg0"), at_ps="5us", until_ps="60us"),
-    ],
-    ids=["slow", "down"],
-)
-def test_fault_events_come_between_windows(fault: Any):
-    assert compare(tree(scheme="irn", faults=(fault,)), []).outcome().visits > 0
-
-
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_routes_change_for_all_threads(count: int):
     """At the begin of a window, where the kernel may stop without going back to the order of time."""

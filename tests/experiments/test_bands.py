@@ -45,7 +45,7 @@ ONE = st.builds(bands_of_one, NUMBER, st.floats(0.1, 1e3)).flatmap(st.sampled_fr
 SLACK = st.sampled_from([0.0, 0.05])
 MANY = st.one_of(
     ONE.map(Each),
-    st.builds(Some, ONE, st.integers(1, 2)),
+    st.builds(Some, ONE, count=st.integers(1, 2)),
     st.builds(Some, ONE, share=st.sampled_from([0.5, 1.0])),
     st.builds(Rises, SLACK), st.builds(Falls, SLACK), st.builds(Ordered, st.sampled_from(["<=", ">="]), SLACK),
     st.builds(Lowest, st.just("a"), SLACK), st.builds(Highest, st.just("b"), SLACK),

@@ -6,10 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
 from rdmacc.show.style import draw_spread, fit_above, log_axes
-
-TABLES = [name for name in EXPERIMENTS if summary_path(name).exists()]
 
 
 @pytest.mark.parametrize("is_upright", [True, False])
@@ -49,37 +46,3 @@ def test_an_axis_is_logarithmic_if_there_is_a_number_above_zero(values, is_log, 
     assert ax.get_yscale() == ("log" if is_log and "y" in names else "linear")
     figure.savefig(io.BytesIO())
     plt.close(figure)
-
-
-def variants(table):
-    """Return tables with the numbers that break drawings, of those columns and labels."""
-    labels = [name for name in table.columns if name not in ("value", "time_ps", "seed", "run")]
-    yield "one row of each", table.groupby(labels, dropna=False, sort=False).head(1)
-    yield "equal", table.assign(value=1.0)
-    yield "zeros", table.assign(value=0.0)
-    yield "NaN", table.assign(value=np.nan)
-    yield "some NaN", table.assign(value=table["value"].where(np.arange(len(table)) % 7 != 0))
-
-
-def has_bars_or_log_axes(figure):
-    return any(
-        "log" in ax.get_xscale() + ax.get_yscale() or any("Errorbar" in type(one).__name__ for one in ax.containers)
-        for ax in figure.axes
-    )
-
-
-@pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning", "ignore:.*:UserWarning")
-@pytest.mark.parametrize("name", TABLES)
-def test_a_figure_with_bars_or_log_axes_is_drawn_whatever_its_numbers(name):
-    one, table = experiment(name), load_summary(name)
-    if not has_bars_or_log_axes(one.plot(next(iter(one.rows_of_seeds(table).values())))):
-        pytest.skip("neither")
-    failed = {}
-    for words, other in variants(table):
-        try:
-            one.plot(other).savefig(io.BytesIO(), dpi=30)
-        except Exception as error:
-            failed[words] = repr(error)
-        plt.close("all")
-    assert failed == {}

@@ -1,6 +1,6 @@
 """Improved Go-Back-N's experiments: exact claims on both engines, the figures of random loss from one small sweep."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import product
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import SCALES, experiment, load_summary
+from rdmacc.experiments import experiment, load_summary
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.igbn.drawing import closed_form, computed_band
 from rdmacc.experiments.igbn.fig03 import PUBLISHED, shares
@@ -34,18 +34,6 @@ from tests.experiments.quick import QuickTables
 OF_THE_SWEEP = ["igbn.fig2", "igbn.fig3", "igbn.fig6", "igbn.fig7"]
 
 
-def shrunk(kind, messages=2, runs=2):
-    """Return an experiment of that kind with short runs."""
-    few = {"messages": dict.fromkeys(SCALES, messages), "runs": lambda self, setting, scale: runs}
-    return type(kind.__name__, (kind,), few)()
-
-
-@pytest.fixture(scope="module")
-def sweep_table():
-    """Return the table of a sweep of messages too few to judge by, on the compiled engine."""
-    return shrunk(Figure6, messages=2, runs=1).run(engine="compiled")
-
-
 def test_ladders_come_back_from_the_table(engine):
     """A table keeps all that a ladder needs: lost packets, retransmissions, replies."""
     table = QuickTables(engine)["igbn.fig4"]
@@ -54,26 +42,6 @@ def test_ladders_come_back_from_the_table(engine):
     assert arrows[-1].label == "ACK 6"
     assert any(arrow.look == "again" for arrow in arrows)
     assert max(arrow.end_ps for arrow in arrows) > ms(100)
-
-
-@pytest.mark.parametrize("variant", ["go-back-n", "improved-go-back-n"])
-def test_a_setting_has_the_same_runs_on_both_engines(variant):
-    one = shrunk(Figure6, messages=1)
-    point = next(point for point in one.points() if point.name.startswith(f"{variant}, 500 us, 0.01"))
-    tables = [
-        one.execute(point, lambda scenario, engine=engine: replace(scenario, engine=engine).run())
-        for engine in ("simpy", "compiled")
-    ]
-    pd.testing.assert_frame_equal(*tables)
-    assert sorted(tables[0]["run"].unique()) == [0, 1]
-
-
-def test_the_sweep_counts_timeouts_under_a_reason(sweep_table):
-    rows = sweep_table.pivot(index=["point", "run"], columns="quantity", values="value")
-    assert (rows[list(TIMEOUT_REASONS)].sum(axis=1) == rows["timeouts"]).all()
-    assert rows["timeouts"].sum() > 0
-    assert (rows[GOODPUT] <= 1.0).all()
-    assert rows[GOODPUT].min() > 0
 
 
 def by_name(points):

@@ -12,7 +12,6 @@ import pytest
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments import experiment
 from rdmacc.experiments.micro.dragonfly import (
     GLOBAL_LINKS,
     HOSTS,
@@ -25,29 +24,7 @@ from rdmacc.experiments.rcc.receivers import OrderedHoma, ReturningRcc
 from rdmacc.experiments.rcc.recovery import BACK, IN_ORDER
 from rdmacc.experiments.ren.handicaps import LEAST, PATHS, Variation
 from rdmacc.protocols.rcc import Rcc
-from rdmacc.sweep.tidy import wide
 from rdmacc.topology.direct import dragonfly_route
-from tests.experiments.quick import quick_table
-
-EXPERIMENT = experiment("micro.senders")
-
-
-@pytest.fixture(scope="module")
-def table():
-    """Return the whole table, by the compiled engine."""
-    return quick_table(EXPERIMENT.name)
-
-
-@pytest.mark.nightly
-def test_rcp_shares_equally_and_line_rate_fills_the_buffer(table):
-    """RCP gives all flows of a link one rate; without control PFC bounds the queue, and nothing is lost."""
-    rows = wide(table)
-    assert rows.loc["rcp, convergence of 4", "Jain's index"] > 0.99
-    assert rows.loc["rcp, RTT fairness of 2", "near over far"] == pytest.approx(1.0, abs=0.02)
-    assert rows.loc["line-rate, convergence of 4", "PFC pauses"] > 0
-    assert rows.loc["line-rate, incast of 32", "queue, peak"] > rows.loc["hpcc, incast of 32", "queue, peak"]
-    assert rows.loc["line-rate, incast of 32", "FCT, p99 over the link's"] == pytest.approx(1.0, abs=0.01)
-
 
 GROUPS = ROUTERS * GLOBAL_LINKS + 1
 GROUP = ROUTERS * HOSTS

@@ -1,6 +1,5 @@
 """A paper in a notebook: shipped tables are drawn, others computed and said to be; claims have their marks."""
 
-import matplotlib.pyplot as plt
 import pytest
 
 from rdmacc.experiments import EXPERIMENTS, experiment
@@ -14,16 +13,6 @@ def shown(monkeypatch):
     found = []
     monkeypatch.setattr(display, "display", found.append)
     return found
-
-
-def test_a_shipped_table_is_drawn_as_it_is(shown):
-    paper = Paper("igbn")
-    assert paper.scale("fig1") == "paper"
-    paper.draw("fig1")
-    (picture,) = shown
-    assert picture.data.startswith(b"\x89PNG")
-    assert picture.alt
-    assert plt.get_fignums() == []
 
 
 class Unshipped(type(experiment("dart.fig4"))):

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rdmacc.cli.main import app
-from rdmacc.experiments import EXPERIMENTS, experiment, summary_path
+from rdmacc.experiments import EXPERIMENTS, summary_path
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import QUESTIONS
@@ -82,18 +82,3 @@ def test_its_table_its_page_and_its_notebook(toy, tmp_path):
     cells = json.loads(write_draft("toy", tmp_path).read_text())["cells"]
     code = "\n".join(one["source"] for one in cells if one["cell_type"] == "code").replace("%matplotlib inline\n", "")
     exec(compile(code, "toy.ipynb", "exec"), {})
-
-
-def test_its_figure_draws_both_panels(toy):
-    import matplotlib.pyplot as plt
-
-    one = experiment("toy.fig1")
-    table = one.run(engine="simpy")
-    figure = one.plot(table)
-    left, right = figure.axes
-    assert [line.get_label() for line in left.get_lines()] == ["Toy", "published", "DCQCN"]
-    drawn = left.get_lines()[0].get_ydata()
-    assert list(drawn) == list(one.claims[0].verdict(one.view(table)).numbers.values())
-    assert right.get_ylabel() == "queue (KB)"
-    assert max(right.get_lines()[0].get_ydata()) == one.claims[1].verdict(one.view(table)).numbers["toy"] * 1e-3
-    plt.close(figure)

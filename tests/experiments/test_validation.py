@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from rdmacc.experiments import experiment, load_summary
-from rdmacc.experiments.validation import htsim, references, yaps
-from rdmacc.experiments.validation.flows import BINS, EACH, by_size, flows_of, percentiles, stored_flows, summary_rows
+from rdmacc.experiments.validation import references
+from rdmacc.experiments.validation.flows import BINS, EACH, by_size, percentiles
 from rdmacc.experiments.validation.htsim import INCASTS
 from rdmacc.experiments.validation.lists import case_of, listed_runs
 from rdmacc.experiments.validation.page import summary_text, validation_page
@@ -21,73 +21,10 @@ from rdmacc.experiments.validation.uet_htsim import (
     SMALL_PERMUTATION,
     committed,
 )
-from rdmacc.models.hpcc import HpccSteady
-from rdmacc.sweep.tidy import scalar, tidy
-from rdmacc.units import ns, us
-from tests.experiments.quick import quick_table
+from rdmacc.sweep.tidy import tidy
+from rdmacc.units import us
 
 pytestmark = pytest.mark.slow
-
-HPCC = experiment("validation.hpcc_ns3")
-
-
-@pytest.fixture(scope="module")
-def hpcc_table():
-    return quick_table(HPCC.name)
-
-
-@pytest.mark.nightly
-def test_dctcp_keeps_the_link_busy(hpcc_table):
-    """Eight times 200 kB or 1 MB: packets one after another at 83 ns, one more hop, four links, two ACKs of 4 ns."""
-    for case, packets in (("8 x 200 kB", 1_600), ("8 x 1 MB", 8_000)):
-        last = flows_of(hpcc_table, f"dctcp, {case}")["value"].max()
-        assert last == ns(83 * (packets + 1) + 4 * 1000 + 2 * 4)
-
-
-@pytest.mark.nightly
-def test_hpcc_uses_what_its_steady_state_says(hpcc_table):
-    """Both flows together: 37.5 MB at eta of the link and the additive steps, in packets of 1,090 bytes."""
-    model = HpccSteady(flows=2, rtt_ps=ns(4160), additive_bytes=21).steady_state()  # 40 Mb/s in 4.16 us
-    busy_ps = 37_500 * 1090 * 80 / model["utilisation"]
-    assert flows_of(hpcc_table, "hpcc, two flows")["value"][0] == pytest.approx(busy_ps, rel=0.01)
-    assert scalar(hpcc_table, "hpcc, two flows", "queue, mean") < 1090
-
-
-@pytest.mark.nightly
-def test_long_queues_pause(hpcc_table):
-    rows = summary_rows(hpcc_table)
-    paused = rows.loc[rows["PFC pauses"] > 0].index.tolist()
-    assert paused == ["dcqcn-paper, 32 x 1 MB", "timely, 8 x 10 MB", "timely, 32 x 1 MB"]
-
-
-YAPS, HTSIM = experiment("validation.yaps"), experiment("validation.htsim")
-
-
-@pytest.fixture(scope="module")
-def web_search():
-    return quick_table(YAPS.name)
-
-
-@pytest.fixture(scope="module")
-def runs():
-    return quick_table(HTSIM.name)
-
-
-def test_every_flow_has_its_row(web_search):
-    flows, work = flows_of(web_search, yaps.WEB_SEARCH), stored_flows("yaps_web_search_50")[:300]
-    assert flows["size_bytes"].tolist() == work["size_bytes"].tolist()
-    for quantity, expected in (("mean", flows["value"].mean()), ("p99", np.percentile(flows["value"], 99))):
-        assert scalar(web_search, yaps.WEB_SEARCH, f"FCT, {quantity}") == pytest.approx(expected)
-    short = flows["value"][flows["size_bytes"] <= 10_000]
-    assert scalar(web_search, yaps.WEB_SEARCH, "FCT to 10 kB, p50") == pytest.approx(short.median())
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("scheme", "packets"), [("ndp-9000", 7), ("ndp-4000", 7), ("ndp-1500", 7)])
-def test_the_queue_is_full_in_an_incast(runs, scheme, packets):
-    """Eight MTU in bytes hold seven packets with their headers."""
-    wire = htsim.SCHEMES[scheme].wire_bytes
-    assert scalar(runs, f"{scheme}, star, 32 x 1 MB", "queue, peak") == packets * wire
 
 
 UET = experiment("validation.uet_htsim")

@@ -143,16 +143,6 @@ def test_a_fat_tree_is_wired_as_htsim_wires_it(write):
     assert topology.describe(net).oversubscription == 2
 
 
-def test_faster_links_of_a_tier_may_be_fewer(write):
-    """Three links of 100 Gb/s down and one of 300 Gb/s up: two cores for four aggs."""
-    text = FAT_TREE.replace("Radix_Up 3", "Radix_Up 1").replace(
-        "100\nRadix_Down 2\nDownlink_Latency_ns 1000", "300\nRadix_Down 2\nDownlink_Latency_ns 1000"
-    )
-    net = from_htsim(write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", text)).network
-    assert sorted(net["core1"]) == ["agg1", "agg3"]
-    assert net.edges["agg1", "core1"]["rate_bps"] == 300e9
-
-
 def test_a_bundle_is_a_link_of_the_rate_of_all_if_asked_for(write):
     """Two links from each ToR to each of two aggs, two from each agg to each of two cores: half as many of both."""
     text = FAT_TREE.replace("Radix_Up 2", "Radix_Up 4").replace("Oversubscribed 2\n", "")
@@ -196,11 +186,8 @@ def test_htsim_s_files_are_written_and_read_back(tmp_path, engine):
 
 HTSIM_MISTAKES = {
     "comments stand in the header only": MATRIX + "# late\n",
-    "single spaces": MATRIX.replace("id 5 trigger", "id 5  trigger"),
     "must be 2: with fewer its flows would never start": MATRIX.replace("120000 recv_done_trigger 7", "120000"),
-    "must be 3: with fewer": MATRIX.replace("count 2", "count 3"),
     "one flow and one activator": MATRIX.replace("barrier count 2", "multishot"),
-    "must be declared": MATRIX.replace("trigger id 8 oneshot\n", "").replace("Triggers 2", "Triggers 1"),
     "rdmacc does not reuse connections": MATRIX.replace("id 2", "id 1"),
     "left out: rdmacc does not reuse": MATRIX.replace("start 0 size", "start 0 msg size"),
     "run up to until=": MATRIX.replace("size 300000", "size 0"),
@@ -209,18 +196,10 @@ HTSIM_MISTAKES = {
     "must not stand behind trigger": MATRIX.replace("id 4 trigger 7", "id 4 trigger 7 start 5"),
     "behind the flow's id": MATRIX.replace("id 4 trigger 7", "trigger 7"),
     "a whole number from 0 to 3": MATRIX.replace("3->2", "4->2"),
-    "must be one number": MATRIX.replace("Triggers 2", "Triggers 2 3"),
-    "declared once": MATRIX.replace("id 8 oneshot", "id 7 oneshot"),
-    "followed by a value": MATRIX.replace("8 size 1\n", "8 size\n"),
     "start = 'soon'": MATRIX.replace("start 0", "start soon"),
-    "must be at least 0": MATRIX.replace("start 0", "start -1"),
     "two different nodes": MATRIX.replace("3->2", "3->3"),
-    "must be src->dst": MATRIX.replace("3->2", "3->2->1"),
-    "must be trigger id K": MATRIX.replace("oneshot", "twice"),
-    "must be count": MATRIX.replace("barrier count", "barrier counts"),
     "fires without a flow": MATRIX.replace("3->2 id 5 trigger 8 size 1\n", "").replace("ons 5", "ons 4"),
     "must be failure switch_type AGG": MATRIX + "failure AGG 0\n",
-    "the only one that htsim": MATRIX + "failure switch_type TOR switch_id 0 link_id 1\n",
     "three tiers from a topology": MATRIX.replace("Triggers", "Failures 1\nTriggers")
     + "failure switch_type AGG switch_id 0 link_id 1\n",
     "must be one of addon": MATRIX.replace("prio", "").replace("id 4", "colour 4"),
@@ -249,16 +228,12 @@ def test_the_header_must_count_right(write):
     [
         ("Radix_Down 2", "Radix_Down 4", "a whole number"),
         ("Radix_Up 2", "Radix_Up 3", "Oversubscribed"),
-        ("Radix_Up 3", "Radix_Up 2", "Oversubscribed = 1 .*tier 1"),
         ("Downlink_Latency_ns 500", "Downlink_Latency_ns 0", "at least 1"),
         ("Radix_Down 3", "Bundle 2\nRadix_Down 3", "one link between two switches"),
         ("Tiers 3", "Tiers 2", "the number of tier blocks"),
         ("Radix_Down 4", "Radix_Sideways 4", "a key and a value"),
-        ("Tier 2", "Tier 1", "each once"),
         ("Podsize 12", "Podsize 12\nPodsize 12", "given once"),
-        ("Podsize 12\n", "", "Podsize = None"),
         ("Tiers 3", "Tiers 4", "2 or 3"),
-        ("Downlink_Latency_ns 800\n", "", "Downlink_Latency_ns = None"),
     ],
 )
 def test_mistakes_in_a_topology_are_errors(write, old, new, match):
@@ -311,14 +286,11 @@ def test_computation_of_a_cpu_runs_one_at_a_time(write, engine):
     assert set(result.computation["host"]) == {"h2"}
 
 
-@pytest.mark.parametrize("scheme", ["dcqcn", "nscc", "rccc", "homa", "line-rate"])
-def test_hosts_may_only_compute(write, engine, scheme):
-    text = "num_ranks 1\nrank 0 {\nl1: calc 1000\nl2: calc 2000\nl2 requires l1\n}\n"
-    work = from_goal(write("c.goal", text))
-    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, progress=False)
+def test_hosts_may_only_compute(write, engine):
+    work = from_goal(write("c.goal", "num_ranks 1\nrank 0 {\nl1: calc 1000\nl2: calc 2000\nl2 requires l1\n}\n"))
+    result = rdmacc.simulate(rdmacc.star(2), work, "rccc", engine=engine, progress=False)
     assert result.computation["end_ps"].tolist() == [US, 3 * US]
-    assert (len(result.flows), result.now_ps) == (0, 3 * US)
-    assert result.summary().flows == 0
+    assert (len(result.flows), result.now_ps, result.summary().flows) == (0, 3 * US, 0)
     with pytest.raises(ConfigError, match="computation only"):
         rdmacc.offered_load(work, rdmacc.star(2))
 
@@ -343,7 +315,6 @@ GOAL_MISTAKES = {
     "rank 1 {": GOAL.replace("rank 1 {", "rank 2 {"),
     "defined above": GOAL.replace("w requires a", "w requires z"),
     "which operation a wildcard matches": GOAL.replace("from 0", "from -1"),
-    "which operation a wildcard": GOAL.replace("from 0 tag 3", "from 0 tag -1"),
     "chooses its link by hash": GOAL.replace("cpu 1", "cpu 1 nic 2"),
     "alone on its line": GOAL.replace("calc 4000", "calc 4000 // four"),
     "equal numbers of sends and receives": GOAL.replace("recv 16b from 1 tag 4", "recv 16b from 1 tag 5"),
@@ -532,18 +503,13 @@ def test_gpus_with_an_nvswitch_use_it_inside_their_server(write, engine):
         ("flow", "1 3 3 100 250000 2.0", "1 3 3 100 250000 1.0", "at least 2 s"),
         ("flow", "0 3 3 100 250000 2.0", "0 3 3 100 250000 2.1", "no earlier than"),
         ("flow", "0 3 3", "0 5 3", "a host, not a switch"),
-        ("flow", "0 3 3", "0 0 3", "must differ from src"),
         ("flow", "0 3 3", "0 3 9", "a whole number from 0 to 7"),
         ("topology", "0.001ms", "0.001 ms", "delay = '0.001'"),
         ("topology", "100Gbps", "100Gigabits", "as ns-3 has it"),
         ("topology", "1 5 100Gbps", "0 5 100Gbps", "between two nodes"),
         ("topology", "7 2 6\n5 6\n", "7 2 6\n5\n", "the number of those listed"),
-        ("topology", "7 2 6\n5 6\n", "8 4 1 2 6 A100\n5 6\n", "the number of those listed"),
-        ("topology", "7 2 6\n", "7 2 0\n", "links = '0'"),
         ("topology", "5 6\n", "5 5\n", "different from the others"),
         ("topology", "0.0001", "2", "a probability"),
-        ("topology", "0.0001", "often", "a number"),
-        ("topology", "0.0001", "inf", "a finite number"),
         ("topology", "0.001ms", "0.0000000001ms", "a whole number of ps"),
         ("topology", "25Gbps", "0Gbps", "at least 1 Mb/s"),
     ],
@@ -692,7 +658,6 @@ def test_a_public_network_loads_in_one_line_and_runs(cities):
         ({"rate": ("LinkSpeedRaw", "bps"), "delay": "1ms"}, "stored as 'LinkSpeedRaw'"),
         ({"rate": "1Gbps"}, "edge Roma-Sea.*: must be set on every link, such as delay='1us'"),
         ({"rate": "1Gbps", "delay": "1ms", "hosts": 2 * 10**9}, "hosts = 2000000000"),
-        ({"rate": "1Gbps", "delay": "1ms", "hosts": 0}, "hosts = 0"),
     ],
 )
 def test_what_a_public_network_lacks_is_given_or_an_error(cities, arguments, expected):
@@ -774,33 +739,21 @@ def node_link(folder, text):
 NODE_OF_5_GIB = bytes([3, 10, 1, 48, 255, 255, 255, 255, 15])  # metadata, then a message of 4 GiB that is not there
 CASES = {
     "goal: digits of ranks": lambda f: goal(f, SMALL_GOAL.replace("num_ranks 2", f"num_ranks {DIGITS}")),
-    "goal: ranks": lambda f: goal(f, SMALL_GOAL.replace("num_ranks 2", f"num_ranks {MANY}")),
-    "goal: size": lambda f: goal(f, SMALL_GOAL.replace("8b", f"{2**63}b")),
     "goal: calc beyond time": lambda f: goal(f, CALC.replace("5", "999999999"), unit="s"),
     "goal: zipped": lambda f: goal(f, gzip.compress(bytes(10**7))),
     "htsim: nodes": lambda f: htsim(f, SMALL_MATRIX.replace("Nodes 2", f"Nodes {MANY}")),
-    "htsim: connections": lambda f: htsim(f, SMALL_MATRIX.replace("ons 1", f"ons {MANY}")),
     "htsim: start beyond time": lambda f: htsim(f, SMALL_MATRIX.replace("start 0", "start 9e18")),
-    "htsim: start is not a number": lambda f: htsim(f, SMALL_MATRIX.replace("start 0", "start nan")),
     "htsim: hosts of a topology": lambda f: htsim(
         f, SMALL_MATRIX, TOPO.replace("Nodes 4", f"Nodes {MANY}").replace("Podsize 4", f"Podsize {MANY}")
         .replace("Down 2\nRadix_Up 2", f"Down {MANY}\nRadix_Up {MANY}").replace("Down 2", "Down 1"),
     ),
-    "htsim: digits of a topology": lambda f: htsim(f, SMALL_MATRIX, TOPO.replace("Nodes 4", f"Nodes {DIGITS}")),
     "htsim: rate of a topology": lambda f: htsim(f, SMALL_MATRIX, TOPO.replace("Gbps 1", f"Gbps {MANY}")),
     "hpcc: nodes": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("3 1 2", f"{MANY} 1 2")),
-    "hpcc: links": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("3 1 2", f"3 1 {MANY}")),
-    "hpcc: flows": lambda f: hpcc(f, FLOW.replace("1\n", f"{MANY}\n", 1)),
     "hpcc: digits of a rate": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("25Gbps", f"{DIGITS}Gbps")),
-    "hpcc: dots of a rate": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("25Gbps", "2.5.0Gbps")),
     "hpcc: delay": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("1us", "1e999999us")),
-    "hpcc: error": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("1us 0", "1us 1e-999999999")),
     "hpcc: start beyond time": lambda f: hpcc(f, FLOW.replace(" 2\n", " 1e25\n")),
-    "hpcc: size": lambda f: hpcc(f, FLOW.replace("1000", str(2**63))),
     "chakra: zipped": lambda f: chakra(f, gzip.compress(bytes(9 * 10**7))),
-    "chakra: cut off": lambda f: chakra(f, gzip.compress(bytes(1000))[:-9]),
     "chakra: message": lambda f: chakra(f, NODE_OF_5_GIB),
-    "graphml: digits": lambda f: graphml(f, f"{DIGITS}Gbps"),
     "graphml: hosts": lambda f: graphml(f, hosts=MANY),
     "node-link: digits": lambda f: node_link(f, '{"nodes": [{"id": 0}], "edges": []}'.replace("0", DIGITS)),
     "node-link: depth": lambda f: node_link(f, "[" * 100_000),

@@ -81,15 +81,21 @@ def test_a_message_alone_at_all_rates_and_delays(name):
         check_alone(name, rate, delay)
 
 
+def simulations(count, scheme, delay):
+    _warn.cache_clear()
+    for _ in range(count):
+        network, work = rdmacc.star(2, delay=delay, buffer="10GB"), rdmacc.messages([("h0", "h1", 1000)])
+        rdmacc.Simulation(network, work, scheme, engine="simpy")
+
+
+IRN, TIMELY = rdmacc.preset("irn-2018")["irn"], rdmacc.preset("timely-2015")["timely"]
+
+
 @pytest.mark.parametrize(
     ("scheme", "delay", "warning"),
     [
-        (
-            rdmacc.preset("irn-2018")["irn"],
-            "100us",
-            "Irn.rto_low_ps = 100 us is shorter than the longest base RTT, 400",
-        ),
-        (rdmacc.preset("timely-2015")["timely"], "200us", "Timely.t_high_ps = 500 us is shorter than"),
+        (IRN, "100us", "Irn.rto_low_ps = 100 us is shorter than the longest base RTT, 400"),
+        (TIMELY, "200us", "Timely.t_high_ps = 500 us is shorter than"),
         (rdmacc.scheme("dcqcn"), "100us", "Dcqcn.increase_period_ps = 55 us is shorter than 0.5 of the longest base"),
         (rdmacc.scheme("swift", base_target_ps="10us"), "8us", "Swift.base_target_ps = 10 us"),
         (rdmacc.scheme("hpcc", min_rate_bps="200Gbps"), "1us", "Hpcc.min_rate_bps = 200 Gb/s is not below the rate"),
@@ -97,17 +103,11 @@ def test_a_message_alone_at_all_rates_and_delays(name):
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_what_does_not_fit_the_network_is_named_once(scheme, delay, warning, caplog):
-    _warn.cache_clear()
-    for _ in range(2):
-        rdmacc.Simulation(
-            rdmacc.star(2, delay=delay, buffer="10GB"), rdmacc.messages([("h0", "h1", 1000)]), scheme, engine="simpy"
-        )
+    simulations(2, scheme, delay)
     assert sum(warning in one.message for one in caplog.records) == 1
 
 
 @pytest.mark.parametrize("name", ["irn", "swift", "eqds", "homa", "ndp", "expresspass", "timely", "dctcp"])
 def test_defaults_fit_long_cables(name, caplog):
-    _warn.cache_clear()
-    network = rdmacc.star(2, delay="5ms", buffer="10GB")
-    rdmacc.Simulation(network, rdmacc.messages([("h0", "h1", 1000)]), name, engine="simpy")
+    simulations(1, name, "5ms")
     assert not caplog.records

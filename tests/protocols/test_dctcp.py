@@ -18,7 +18,7 @@ import rdmacc
 from rdmacc import probes
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
-from rdmacc.state import ACK, DATA_CLASS, NAK, Message, Port, QueuePair
+from rdmacc.state import ACK, NAK, Message, QueuePair
 from rdmacc.units import us
 from tests.support import ACK_WIRE, WIRE, check_finished, packet_with, samples, transmission
 
@@ -76,26 +76,15 @@ def test_additive_increase_is_one_packet_each_round():
     assert flow.sender.window_bytes == 10_000  # whole packets
 
 
-@pytest.mark.parametrize(("rounds", "alpha"), [(1, 0.9375), (10, 0.5245)])
-def test_alpha_decays_without_marks(rounds, alpha):
-    """Fact 1: (15/16)^k. The first ACK ends a window of its own (RFC 8257, 3.3)."""
-    flow = Flow()
-    flow.ack()
-    for _ in range(rounds - 1):
+@pytest.mark.parametrize(("initial", "echo", "after"), [(1.0, 0, 0.0), (0.0, 1, 1.0)])
+def test_alpha_moves_by_a_sixteenth_a_window(initial, echo, after):
+    """Fact 1: (15/16)^k without marks, 1 - (15/16)^k with all. The first ACK ends a window (RFC 8257, 3.3)."""
+    flow = Flow(initial_alpha=initial)
+    for k in range(1, 11):
         while flow.message.una_psn < flow.transfer.window_end_psn:
-            flow.ack()
-        flow.ack()
-    assert flow.sender.alpha == pytest.approx(alpha, abs=5e-5)
-
-
-def test_alpha_rises_with_full_marking():
-    """Fact 1: 1 - (15/16)^k from 0."""
-    flow = Flow(initial_alpha=0.0)
-    for k in range(1, 6):
-        while flow.message.una_psn < flow.transfer.window_end_psn:
-            flow.ack(echo=1)
-        flow.ack(echo=1)
-        assert flow.sender.alpha == pytest.approx(1 - (15 / 16) ** k)
+            flow.ack(echo=echo)
+        flow.ack(echo=echo)
+        assert flow.sender.alpha == pytest.approx(after + (initial - after) * (15 / 16) ** k)
 
 
 def test_a_cut_takes_half_of_alpha():
@@ -194,18 +183,6 @@ def test_the_sawtooth(engine):
     assert goodput[0] == pytest.approx(goodput[1], rel=0.2)
 
 
-def test_an_incast_beyond_the_buffer_waits_for_timeouts(engine):
-    """40 senders' first windows are 600 kB: a switch with 225 kB for all drops, and the 10 ms set the last FCT."""
-    graph = rdmacc.star(41, rate="10Gbps", delay="5us", buffer="225kB")
-    work = rdmacc.incast([f"h{i}" for i in range(1, 41)], "h0", "14.6kB")
-    result = rdmacc.simulate(graph, work, "dctcp", engine=engine)
-    check_finished(result)
-    assert result.counters.dropped_bytes > 300_000
-    assert result.counters.timeouts > 0
-    assert result.flows["fct_ps"].max() > us(10_000)
-    assert result.counters.accepted_bytes == 40 * 14_600
-
-
 LINE = 100e9
 RAI = 615e6
 
@@ -265,16 +242,6 @@ def test_starts_at_line_rate_with_a_window_of_one_bandwidth_delay_product():
     assert HpccFlow(rtt="4160ns").sender.window_bytes == 52_000
 
 
-def test_the_increase_is_the_same_at_any_line_rate():
-    """615 Mb/s each round trip without marks, whatever the line."""
-    for line in (10e9, 100e9):
-        flow = HpccFlow(line=line)
-        flow.ack(1, 1, next_psn=10)
-        assert flow.ack(11, next_psn=20) == line / 2 + RAI
-        assert flow.ack(15, next_psn=25) == line / 2 + RAI
-        assert flow.ack(21, next_psn=30) == line / 2 + 2 * RAI
-
-
 @given(
     steps=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 8), st.booleans()), max_size=150),
     last_bytes=st.sampled_from([1, 999, 1000]),
@@ -294,19 +261,6 @@ def test_any_sequence_of_acks_follows_the_rules(steps, last_bytes, line, g):
         rules.ack(*in_bytes, int(echo))
         assert (flow.sender.current_bps, flow.sender.alpha) == (rules.rate, rules.alpha)
         assert flow.transfer.reduced == rules.in_cwr
-
-
-@pytest.mark.parametrize(("rate", "kmin"), [("10Gbps", 30_000), ("25Gbps", 75_000), ("100Gbps", 300_000)])
-def test_the_threshold_scales_with_the_link(rate, kmin):
-    """30 kB for each 10 Gb/s, one step, at dequeue; ACKs share the data's class."""
-    scheme = rdmacc.scheme("dctcp-hpcc")
-    step = scheme.switch[0]
-    port, egress = Port(), step.Egress()
-    port.rate_bps = rdmacc.units.rate_bps(rate)
-    step.on_port(step, port, egress)
-    assert (egress.kmin_bytes, egress.kmax_bytes) == (kmin, kmin)
-    assert step.at_dequeue
-    assert scheme.ack_priority == DATA_CLASS
 
 
 # In the simulator
@@ -329,17 +283,6 @@ def test_the_first_cut_at_the_computed_time(engine):
     for flow, at in ((1, heard), (0, heard + t)):
         cut = next(sample for sample in samples(result, f"DctcpHpcc.current_bps {flow}") if sample[1] < LINE)
         assert cut == (at, LINE / 2)
-
-
-def test_the_window_holds_back_the_second_round_trip(engine):
-    """A window of 10 packets: the eleventh leaves when the first is acknowledged."""
-    scheme = rdmacc.scheme("dctcp-hpcc", base_rtt_ps="800ns")
-    work = rdmacc.messages([("h0", "h1", 11_000)])
-    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine)
-    check_finished(result)
-    t, t_ack, d = transmission(WIRE, LINE), transmission(ACK_WIRE, LINE), us(1)
-    round_trip = 2 * (t + d) + 2 * (t_ack + d)
-    assert result.flows["fct_ps"][0] == round_trip + 2 * (t + d)
 
 
 def long_run(engine, flows, since, until):

@@ -12,56 +12,33 @@ import rdmacc
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.protocols.polo import Polo, end_epoch
-from rdmacc.records import NEVER
-from rdmacc.state import CREDIT, DATA, LAST_HOP, Packet, Port, QueuePair
+from rdmacc.state import CREDIT, DATA, LAST_HOP, Port, QueuePair
 from rdmacc.switch.anti_ecn import AntiEcn
+from tests import support
 from tests.protocols.test_ren import SLOT, dumbbell
-from tests.support import call, check_finished, make_message, make_transfer, packet_with, samples
+from tests.support import check_finished, packet_with, samples
 
 
-class Sender:
-    """A sender as an engine drives it: one message of packets of 1000 bytes."""
+class Sender(support.Sender):
+    """A sender of packets of 1000 bytes clocked by grants; grants and its timer return what it sends then."""
 
     def __init__(self, packets=10, unscheduled=4, **changes):
-        self.params = GrantClock(unscheduled_packets=unscheduled, base_rtt_ps=1_000_000, **changes)
-        self.message, self.transfer, self.qp = make_message(packets), make_transfer(GrantClock, packets), QueuePair()
-        self._call("on_open")
-
-    def _call(self, handler, packet=None, now=0):
-        call(
-            getattr(self.params, handler), params=self.params, qp=self.qp, message=self.message,
-            transfer=self.transfer, packet=packet, now=now,
-        )  # fmt: skip
-
-    def send(self, now=0):
-        """Send all that may go; return the packets' numbers."""
-        sent = []
-        while self.qp.credits > 0 and self.message.next_psn < self.message.packets:
-            packet = Packet()
-            packet.psn = self.message.next_psn
-            self.message.next_psn += 1
-            self.message.highest_psn = max(self.message.highest_psn, self.message.next_psn)
-            self.qp.credits -= 1
-            self.qp.inflight_bytes += 1000
-            self._call("on_send", packet, now)
-            sent.append(packet.psn)
-        return sent
+        changes |= {"unscheduled_packets": unscheduled, "base_rtt_ps": 1_000_000}
+        super().__init__(packets, recovery=GrantClock, **changes)
 
     def grant(self, psn, now=0):
-        packet = Packet()
-        packet.kind, packet.psn = CREDIT, psn
-        self._call("on_credit", packet, now)
-        return self.send(now)
+        self.hear(CREDIT, psn, now)
+        return self.burst(now)
 
     def expire(self):
-        now, self.transfer.loss_timer_ps = self.transfer.loss_timer_ps, NEVER
-        self._call("on_loss_timer", now=now)
-        return self.send(now)
+        now = self.transfer.loss_timer_ps
+        super().expire(now, "loss")
+        return self.burst(now)
 
 
 def test_one_packet_for_each_grant_in_any_order():
     sender = Sender()
-    assert sender.send() == [0, 1, 2, 3]
+    assert sender.burst() == [0, 1, 2, 3]
     assert [sender.grant(psn) for psn in (2, 0, 3, 1)] == [[4], [5], [6], [7]]
     assert sender.message.una_psn == 4
     assert sender.transfer.in_flight == 4
@@ -70,7 +47,7 @@ def test_one_packet_for_each_grant_in_any_order():
 
 def test_a_lost_packet_takes_the_next_grant_and_leaves_one_fewer_in_flight():
     sender = Sender()
-    sender.send()
+    sender.burst()
     assert [sender.grant(psn, now=1_000_000) for psn in (1, 2, 3)] == [[4], [5], [6]]
     assert sender.transfer.loss_timer_ps == 3_000_000  # set with the first packet, which has no grant
     assert sender.expire() == []
@@ -82,7 +59,7 @@ def test_a_lost_packet_takes_the_next_grant_and_leaves_one_fewer_in_flight():
 def test_the_timer_is_for_what_was_in_flight_when_it_was_set():
     """Once all of these are granted it is set for the others; packets sent since do not count as lost."""
     sender = Sender()
-    sender.send()
+    sender.burst()
     assert sender.grant(0, now=500_000) == [4]
     assert sender.transfer.timed_psn == 4  # the first timer was for packet 0 alone
     assert sender.transfer.loss_timer_ps == 3_500_000
@@ -93,7 +70,7 @@ def test_the_timer_is_for_what_was_in_flight_when_it_was_set():
 
 def test_with_nothing_in_flight_one_packet_goes_without_a_grant():
     sender = Sender()
-    sender.send()
+    sender.burst()
     assert sender.expire() == []  # the first timer was for packet 0 alone
     assert sender.expire() == [0]
     assert sender.transfer.in_flight == 1
@@ -103,7 +80,7 @@ def test_with_nothing_in_flight_one_packet_goes_without_a_grant():
 def test_without_grants_a_message_fails_after_its_recoveries():
     """Three base RTTs apart; a grant begins the count again."""
     sender = Sender(retry_limit=3)
-    sender.send()
+    sender.burst()
     sender.expire()
     sender.expire()
     sender.grant(0, now=9_000_000)
@@ -117,25 +94,20 @@ def test_without_grants_a_message_fails_after_its_recoveries():
     assert sender.transfer.retries == 4
 
 
-def test_a_late_grant_is_not_a_loss():
-    sender = Sender()
-    sender.send()
-    sender.expire()
-    assert sender.grant(0) == [4]
-    assert sender.transfer.lost_packets == 0
-    assert sender.transfer.in_flight == 4
-
-
-def test_grants_that_find_nothing_to_send_are_gone():
+def test_grants_that_find_nothing_to_send_are_gone_and_late_ones_are_no_loss():
     sender = Sender(packets=4)
-    sender.send()
+    sender.burst()
     for psn in (1, 2, 3):
         assert sender.grant(psn) == []
     assert sender.qp.credits == 0
     assert sender.expire() == [0]
     sender.grant(0)
-    assert sender.message.una_psn == 4
-    assert sender.qp.inflight_bytes == 0
+    assert (sender.message.una_psn, sender.qp.inflight_bytes) == (4, 0)
+    sender = Sender()
+    sender.burst()
+    sender.expire()
+    assert sender.grant(0) == [4]
+    assert (sender.transfer.lost_packets, sender.transfer.in_flight) == (0, 4)
 
 
 def test_the_first_burst_is_a_bdp():
@@ -215,39 +187,28 @@ def test_it_never_slows_down(engine):
     assert queue[4:].min() >= 7 * 1500
 
 
-def after(epochs, answered=1):
-    """Return D after some epochs, each (packets that came, those marked)."""
+@pytest.mark.parametrize(
+    ("answered", "epochs", "extra"),
+    [
+        (0, [(10, 3)], 0),  # before the first adjoint packet there is no epoch
+        (1, [(10, 3)], 7),  # the first one counts unmarked packets
+        *[(1, [(0, 0)] + [(10, 0)] * n, n) for n in range(5)],  # then one more for each without marks
+        (1, [(10, 0), (20, 8)], 6),  # half of the marked ones fewer
+        (1, [(10, 0), (20, 7)], 7),  # rounded down
+        (1, [(0, 0), (1, 1)], 0),  # the last packet is driven
+    ],
+)
+def test_packets_driven_beyond_one_for_each(answered, epochs, extra):
+    """D after some epochs, each (packets that came, those marked); the difference is driven or withheld."""
     transfer = Polo.Transfer()
     transfer.answered = answered
     for came, marked in epochs:
-        transfer.came, transfer.came_marked = came, marked
+        transfer.came, transfer.came_marked, before = came, marked, transfer.extra
         end_epoch(transfer)
+        if transfer.answered > 1:
+            assert (transfer.change, transfer.withhold) == (transfer.extra - before, max(0, before - transfer.extra))
         transfer.answered += 1
-    return transfer.extra
-
-
-def test_the_first_epoch_counts_unmarked_packets():
-    assert after([(10, 3)]) == 7
-    assert after([(10, 3)], answered=0) == 0  # before the first adjoint packet there is no epoch
-
-
-def test_one_more_for_each_epoch_without_marks():
-    assert [after([(0, 0)] + [(10, 0)] * n) for n in range(5)] == [0, 1, 2, 3, 4]
-
-
-def test_half_of_the_marked_packets_fewer():
-    assert after([(10, 0), (20, 8)]) == 6
-    assert after([(10, 0), (20, 7)]) == 7  # rounded down
-    assert after([(0, 0), (1, 1)]) == 0  # the last packet is driven
-
-
-def test_the_difference_is_driven_or_withheld():
-    for marked, change in ((0, 1), (6, -3)):
-        transfer = Polo.Transfer()
-        transfer.answered, transfer.extra, transfer.came, transfer.came_marked = 2, 10, 10, marked
-        end_epoch(transfer)
-        assert (transfer.change, transfer.withhold) == (change, max(0, -change))
-        assert transfer.extra == 10 + change
+    assert transfer.extra == extra
 
 
 def test_it_fills_the_link_and_slows_down_on_marks(engine):

@@ -18,7 +18,7 @@ from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.homa import Homa, level_of_rank, level_of_size
 from rdmacc.protocols.homa_cutoffs import unscheduled_bytes, unscheduled_cutoffs, unscheduled_levels
 from rdmacc.state import DATA_CLASS, NAK, NONE, Message
-from rdmacc.units import ms, us
+from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 from tests.support import WIRE, check_finished, packet_with, plain, samples
 
@@ -29,10 +29,12 @@ STAR = rdmacc.star(10, "10Gbps", "250ns")
 PACKET_PS = WIRE * 800
 
 
+SHORT = {"rtt_bytes": 1000 * RTT, "resend_interval_ps": "1ms", "ping_interval_ps": "2ms"}
+"""Short timers."""
+
+
 def homa(**changes):
-    """Return the scheme with short timers."""
-    short = {"rtt_bytes": 1000 * RTT, "resend_interval_ps": "1ms", "ping_interval_ps": "2ms"}
-    return rdmacc.scheme("homa", **(short | changes))
+    return rdmacc.scheme("homa", **(SHORT | changes))
 
 
 def run(work, engine, scheme=None, **options):
@@ -79,29 +81,12 @@ def test_no_more_than_rttbytes_are_granted_and_not_received(engine, overcommit):
     assert 0 < most <= overcommit * RTT
 
 
-def test_granting_one_message_at_a_time_finishes_them_in_turn(engine):
-    work = rdmacc.incast([f"h{i}" for i in range(1, 5)], "h0", "100kB")
-    result = run(work, engine, homa(overcommit=1))
-    check_finished(result)
-    ends = np.sort(result.flows["fct_ps"])
-    assert (np.diff(ends) > 85 * PACKET_PS).all()
-
-
 def test_the_receivers_link_never_idles(engine):
     """The last of 8 messages has come when all bytes have passed the link."""
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "200kB")
     result = run(work, engine)
     check_finished(result)
     assert result.flows["fct_ps"].max() == 2 * 250_000 + PACKET_PS + 8 * 200 * PACKET_PS
-
-
-def test_the_shortest_message_is_granted_first(engine):
-    """A message that comes later and is shorter passes the ones under way."""
-    rows = [("h1", "h0", "500kB"), ("h2", "h0", "500kB"), ("h3", "h0", "50kB", "100us")]
-    work = rdmacc.messages([row[:3] for row in rows]).assign(start_ps=[0, 0, us(100)])
-    flows = run(work, engine, homa(overcommit=2)).flows
-    assert flows["slowdown"].iloc[2] < 1.4
-    assert flows["slowdown"].iloc[:2].max() > 1.9
 
 
 def test_one_message_of_each_sender_is_granted(engine):
@@ -152,15 +137,6 @@ def test_unscheduled_packets_have_the_level_of_their_size(engine):
     assert data["priority"].max() == DATA_CLASS + 7
     levels = [level_of_size(scheme.recovery, size) for size in (1, 2000, 2001, 5000, 5001, 10**9)]
     assert levels == [0, 0, 1, 1, 2, 2]
-
-
-def test_a_short_message_overtakes_in_the_network(engine):
-    """Eight long messages fill the port; a short one's packets pass them all."""
-    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")
-    late = rdmacc.messages([("h9", "h0", "5kB")]).assign(start_ps=us(200))
-    result = rdmacc.simulate(STAR, rdmacc.workload.combine(work, late), homa(), engine=engine)
-    assert result.counters.peak_queue_bytes > 60_000
-    assert result.flows["slowdown"].iloc[-1] < 1.25
 
 
 # Cut-offs
@@ -224,15 +200,6 @@ def test_a_lost_packet_is_asked_for_after_the_interval(engine):
     assert data["priority"].iloc[-1] == DATA_CLASS
 
 
-def test_a_resend_asks_for_the_first_missing_packets(engine):
-    faults = [ScriptedLoss(message=0, psn=psn) for psn in (2, 3, 6)]
-    result = run([("h1", "h0", "9kB")], engine, faults=faults)
-    check_finished(result)
-    assert rows_of(result, "nak", "sent", "h0")["psn"].tolist() == [2, 6]
-    assert result.counters.retransmissions == 3
-    assert ms(2) < result.flows["fct_ps"].iloc[0] < ms(2.1)
-
-
 @pytest.mark.parametrize(("granted", "end"), [(2, None), (6, 6), (9, 9), (14, 9)])
 def test_a_resend_asks_for_no_more_than_was_granted(granted, end):
     """Nor for more than the message has: packets that were asked for again are granted beyond its end."""
@@ -248,19 +215,8 @@ def test_a_resend_asks_for_no_more_than_was_granted(granted, end):
 
 
 def test_a_sender_without_a_receiver_gives_up(engine):
-    faults = [rdmacc.Loss(data=1.0)]
-    result = run([("h1", "h0", "3kB")], engine, homa(retry_limit=3), faults=faults)
+    result = run([("h1", "h0", "3kB")], engine, homa(retry_limit=3), faults=[rdmacc.Loss(data=1.0)])
     assert result.flows["status"].tolist() == ["failed"]
-
-
-def test_a_preempted_sender_is_busy(engine):
-    """A long message waits at its sender behind a shorter one for longer than the interval: BUSY, no retransmission."""
-    rows = [("h1", "h0", "100kB"), ("h1", "h2", "40kB")]
-    work = rdmacc.messages(rows).assign(start_ps=[0, us(20)])
-    result = run(work, engine, homa(resend_interval_ps="20us"))
-    check_finished(result)
-    assert result.counters.naks == result.counters.requests > 0
-    assert result.counters.retransmissions == 0
 
 
 # Responsive senders
@@ -285,11 +241,17 @@ def ns3(rate="10Gbps"):
     return rdmacc.preset("homa-ns3", rate)["homa"]
 
 
-def test_ns3_whole_nanoseconds(engine):
-    """1,502 B take 1,201.6 ns, cut to 1,201; one message alone never waits for a grant."""
-    result = run([("h1", "h0", 100 * 1460)], engine, ns3())
-    assert result.flows["fct_ps"].tolist() == [101 * 1_201_000 + 2 * 250_000]
-    assert result.counters.credits == 93
+@pytest.mark.parametrize(("senders", "size"), [(1, 146_000), (8, 200_000), (8, 1_000_000)])
+def test_ns3_star(engine, senders, size):
+    """1,502 B take 1,201.6 ns, cut to 1,201. Nothing is lost; the last message has come when all bytes have passed."""
+    work = rdmacc.incast([f"h{i}" for i in range(1, senders + 1)], "h0", size)
+    result = rdmacc.simulate(STAR, work, ns3(), engine=engine, progress=False)
+    packets, rest = divmod(size, 1460)
+    last_ps = (rest + 42) * 800 // 1000 * 1000 if rest else 0
+    assert result.counters.dropped_packets == result.counters.naks == 0
+    assert result.flows["fct_ps"].max() == 500_000 + 1_201_000 + senders * (packets * 1_201_000 + last_ps)
+    if senders == 1:
+        assert result.counters.credits == 93
 
 
 def test_ns3_levels(engine):
@@ -310,14 +272,3 @@ def test_ns3_levels(engine):
     credits = rows_of(result, "credit", "sent", "h0")
     assert set(credits["priority"]) == {DATA_CLASS}
     assert set(credits["wire_bytes"]) == {42}
-
-
-@pytest.mark.parametrize(("senders", "size"), [(8, 200_000), (8, 1_000_000)])
-def test_ns3_star(engine, senders, size):
-    """Nothing is lost; the last message has come when all bytes have passed."""
-    work = rdmacc.incast([f"h{i}" for i in range(1, senders + 1)], "h0", size)
-    result = rdmacc.simulate(STAR, work, ns3(), engine=engine, progress=False)
-    packets, rest = divmod(size, 1460)
-    last_ps = (rest + 42) * 800 // 1000 * 1000
-    assert result.counters.dropped_packets == result.counters.naks == 0
-    assert result.flows["fct_ps"].max() == 500_000 + 1_201_000 + senders * (packets * 1_201_000 + last_ps)

@@ -14,19 +14,10 @@ from rdmacc.bits import make_bits
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.ndp import Ndp, is_bad_path
 from rdmacc.protocols.permuted_paths import ScoredPaths, permute
-from rdmacc.records import NEVER
 from rdmacc.state import ACCEPT, ACK, CREDIT, DATA, LAST_HOP, NAK, RETURN, Host, Port, QueuePair
-from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.units import ms, us
-from tests.support import (
-    call,
-    check_finished,
-    make_message,
-    packet_with,
-    plain,
-    transmission,
-)
+from tests.support import Sender, call, check_finished, make_message, packet_with, plain, transmission
 
 NDP = preset("ndp-2017")["ndp"]
 HTSIM = preset("ndp-htsim")
@@ -52,96 +43,63 @@ def packets(count, scheme=NDP):
 # The sender alone
 
 
-class Sender:
-    """A sender as an engine drives it."""
-
-    def __init__(self, count, **changes):
-        self.params, self.message, self.transfer = plain(Ndp(**changes)), make_message(count), Ndp.Transfer()
-        for name in ("acked", "lost", "awaited", "held"):
-            setattr(self.transfer, name, make_bits(count))
-        self.qp = QueuePair()
-        self._call("on_start")
-
-    def _call(self, name, now=0, packet=None):
-        records = {"params": self.params, "qp": self.qp, "message": self.message, "transfer": self.transfer}
-        call(getattr(Ndp, name), **records, packet=packet, now=now)
-
-    def send(self, now=0):
-        """Send all that may be sent; return the numbers."""
-        numbers, message, qp = [], self.message, self.qp
-        while qp.credits > 0 and message.next_psn < message.granted_psn:
-            packet = packet_with(Ndp.Header)
-            packet.psn = message.next_psn
-            message.next_psn += 1
-            qp.credits -= 1
-            qp.inflight_bytes += 1000
-            numbers.append(packet.psn)
-            self._call("on_send", now, packet)
-        return numbers
-
-    def hear(self, kind, psn=0, now=0, pull=0, below=0):
-        packet = packet_with(Ndp.Header)
-        packet.kind, packet.psn, packet.pull_number, packet.cumulative_psn = kind, psn, pull, below
-        self._call({CREDIT: "on_credit", RETURN: "on_return"}.get(kind, "on_ack"), now, packet)
-
-    def expire(self, now):
-        self.transfer.retransmit_timer_ps = NEVER
-        self._call("on_retransmit_timer", now)
+def sender_of(count, **changes):
+    return Sender(count, recovery=Ndp, **changes)
 
 
 def test_the_first_window_then_a_packet_for_each_pull():
-    sender = Sender(20, initial_window=4)
-    assert sender.send() == [0, 1, 2, 3]
-    sender.hear(ACK, 0, below=1)
-    assert sender.send() == []
-    sender.hear(CREDIT, pull=1)
-    assert sender.send() == [4]
-    sender.hear(ACK, 1, pull=2, below=2)  # a pull in an ACK
-    assert sender.send() == [5]
+    sender = sender_of(20, initial_window=4)
+    assert sender.burst() == [0, 1, 2, 3]
+    sender.hear(ACK, 0, cumulative_psn=1)
+    assert sender.burst() == []
+    sender.hear(CREDIT, pull_number=1)
+    assert sender.burst() == [4]
+    sender.hear(ACK, 1, pull_number=2, cumulative_psn=2)  # a pull in an ACK
+    assert sender.burst() == [5]
 
 
 def test_a_pull_that_overtakes_its_nack_is_kept_for_it():
     """Nothing waits when the first pull comes, by a shorter queue: one NACK takes it, the next one waits for a pull."""
-    sender = Sender(4, initial_window=4)
-    sender.send()
-    sender.hear(ACK, 0, below=1)
-    sender.hear(CREDIT, pull=1)
-    assert sender.send() == []
+    sender = sender_of(4, initial_window=4)
+    sender.burst()
+    sender.hear(ACK, 0, cumulative_psn=1)
+    sender.hear(CREDIT, pull_number=1)
+    assert sender.burst() == []
     sender.hear(NAK, 1)
-    assert sender.send() == [1]
+    assert sender.burst() == [1]
     sender.hear(NAK, 2)
-    assert sender.send() == []
-    sender.hear(CREDIT, pull=2)
-    assert sender.send() == [2]
+    assert sender.burst() == []
+    sender.hear(CREDIT, pull_number=2)
+    assert sender.burst() == [2]
 
 
 def test_pulls_are_cumulative():
-    sender = Sender(20, initial_window=2)
-    sender.send()
-    sender.hear(CREDIT, pull=3)
-    assert sender.send() == [2, 3, 4]
+    sender = sender_of(20, initial_window=2)
+    sender.burst()
+    sender.hear(CREDIT, pull_number=3)
+    assert sender.burst() == [2, 3, 4]
     for late in (1, 2, 3):
-        sender.hear(CREDIT, pull=late)
-    assert sender.send() == []
+        sender.hear(CREDIT, pull_number=late)
+    assert sender.burst() == []
 
 
 def test_what_was_trimmed_goes_before_what_is_new():
-    sender = Sender(20, initial_window=4)
-    sender.send()
+    sender = sender_of(20, initial_window=4)
+    sender.burst()
     sender.hear(NAK, 2)
     sender.hear(NAK, 1)
-    assert sender.send() == []
+    assert sender.burst() == []
     for number, psn in ((1, 1), (2, 2), (3, 4)):
-        sender.hear(CREDIT, pull=number)
-        assert sender.send() == [psn]
+        sender.hear(CREDIT, pull_number=number)
+        assert sender.burst() == [psn]
     assert sender.qp.inflight_bytes == 5000
 
 
 def test_an_ack_covers_what_lies_below_it():
-    sender = Sender(6, initial_window=6)
-    sender.send()
+    sender = sender_of(6, initial_window=6)
+    sender.burst()
     sender.hear(NAK, 1)
-    sender.hear(ACK, 5, below=6)
+    sender.hear(ACK, 5, cumulative_psn=6)
     assert sender.message.una_psn == 6
     assert sender.transfer.lost_packets == 0
     assert sender.qp.inflight_bytes == 0
@@ -150,25 +108,25 @@ def test_an_ack_covers_what_lies_below_it():
 
 
 def test_a_returned_header_waits_for_a_pull_unless_none_will_come():
-    sender = Sender(20, initial_window=3)
-    sender.send()
+    sender = sender_of(20, initial_window=3)
+    sender.burst()
     sender.hear(RETURN, 0)  # two answers of the first window are due
-    assert sender.send() == []
+    assert sender.burst() == []
     sender.hear(RETURN, 1)  # one
-    assert sender.send() == [1]
+    assert sender.burst() == [1]
     sender.hear(RETURN, 2)
-    assert sender.send() == [2]
+    assert sender.burst() == [2]
     sender.hear(NAK, 1)
     sender.hear(RETURN, 2)  # the NACK's pull will come
-    assert sender.send() == []
-    sender.hear(CREDIT, pull=1)
-    assert sender.send() == [2]  # returned last, goes first
+    assert sender.burst() == []
+    sender.hear(CREDIT, pull_number=1)
+    assert sender.burst() == [2]  # returned last, goes first
 
 
 @pytest.mark.parametrize(("acks", "is_bad"), [(0, False), (3, False), (4, True), (11, True)])
 def test_with_more_than_a_quarter_of_acks_the_path_is_bad(acks, is_bad):
-    sender = Sender(40, initial_window=40)
-    sender.send()
+    sender = sender_of(40, initial_window=40)
+    sender.burst()
     for psn in range(12):
         sender.hear(ACK if psn < acks else NAK, psn)
     assert is_bad_path(sender.transfer) == is_bad
@@ -178,63 +136,45 @@ def test_with_more_than_a_quarter_of_acks_the_path_is_bad(acks, is_bad):
 
 
 def test_a_returned_header_on_a_bad_path_goes_again_at_once():
-    sender = Sender(20, initial_window=20)
-    sender.send()
+    sender = sender_of(20, initial_window=20)
+    sender.burst()
     for psn in range(4):
         sender.hear(ACK, psn)
     sender.hear(RETURN, 9)
-    assert sender.send() == [9]
+    assert sender.burst() == [9]
 
 
 def test_a_packet_without_an_answer_goes_again_after_the_timeout():
-    sender = Sender(5, initial_window=3)
-    sender.send(us(1))
-    sender.hear(ACK, 0, us(10), below=1)
-    sender.hear(ACK, 2, us(11), below=1)
+    sender = sender_of(5, initial_window=3)
+    sender.burst(us(1))
+    sender.hear(ACK, 0, us(10), cumulative_psn=1)
+    sender.hear(ACK, 2, us(11), cumulative_psn=1)
     assert sender.transfer.retransmit_timer_ps == us(1001)
     sender.expire(us(1001))
-    assert sender.send(us(1001)) == [1]
+    assert sender.burst(us(1001)) == [1]
     assert sender.message.timeouts == 1
     assert sender.transfer.retransmit_timer_ps == us(2001)
 
 
 @pytest.mark.parametrize(("later", "first"), [(us(124), [0, 1]), (us(125), [0])])
 def test_one_timer_is_for_what_is_sent_within_an_eighth_of_it(later, first):
-    sender = Sender(5, initial_window=1)
-    sender.send()
-    sender.hear(CREDIT, pull=1, now=later)
-    sender.send(later)
+    sender = sender_of(5, initial_window=1)
+    sender.burst()
+    sender.hear(CREDIT, pull_number=1, now=later)
+    sender.burst(later)
     at = sender.transfer.retransmit_timer_ps
     assert at == ms(1) + (later if len(first) == 2 else 0)
     sender.expire(at)
-    assert sender.send(at) == first
+    assert sender.burst(at) == first
 
 
 def test_when_only_pulls_are_missing_a_packet_goes_after_a_longer_time():
-    sender = Sender(5, initial_window=1)
-    sender.send()
-    sender.hear(ACK, 0, us(5), below=1)
+    sender = sender_of(5, initial_window=1)
+    sender.burst()
+    sender.hear(ACK, 0, us(5), cumulative_psn=1)
     assert sender.transfer.retransmit_timer_ps == us(5) + ms(10)
     sender.expire(us(5) + ms(10))
-    assert sender.send(us(5) + ms(10)) == [1]
-
-
-@pytest.mark.parametrize("limit", [0, 2])
-def test_a_message_fails_after_so_many_timeouts(limit):
-    sender = Sender(3, initial_window=3, retry_limit=limit)
-    sender.send()
-    for i in range(limit):
-        sender.expire(ms(1 + i))
-        assert sender.send(ms(1 + i)) == [0, 1, 2]
-    assert not sender.message.failed
-    sender.expire(ms(9))
-    assert sender.message.failed
-
-
-def test_without_a_timeout_no_timer_runs():
-    sender = Sender(3, timeout_ps=0)
-    sender.send()
-    assert sender.transfer.retransmit_timer_ps == NEVER
+    assert sender.burst(us(5) + ms(10)) == [1]
 
 
 # The receiver alone
@@ -351,12 +291,16 @@ def test_incast_counts(engine, senders):
 
 
 @pytest.mark.parametrize(
-    ("name", "rate", "gap_ps"),
-    [("ndp", "10Gbps", 7_200_000), ("ndp", "100Gbps", 720_000), ("ndp-1500", "40Gbps", 300_000)],
+    ("scheme", "rate", "gap_ps"),
+    [
+        (preset("ndp-2017", "10Gbps")["ndp"], "10Gbps", 7_200_000),
+        (preset("ndp-2017", "100Gbps")["ndp"], "100Gbps", 720_000),
+        (preset("ndp-2017", "40Gbps")["ndp-1500"], "40Gbps", 300_000),
+        (HTSIM["ndp-9000"], "100Gbps", int(9064 * 80 / 0.99)),  # 99 %
+    ],
 )
-def test_pulls_are_packets_apart_and_go_in_turn(engine, name, rate, gap_ps):
+def test_pulls_are_packets_apart_and_go_in_turn(engine, scheme, rate, gap_ps):
     """Two long messages to one host: equal pulls, and the receiver gets no more than its link."""
-    scheme = preset("ndp-2017", rate)[name]
     work = rdmacc.incast(["h1", "h2"], "h0", packets(300, scheme))
     result = run(engine, rdmacc.star(3, rate, "1us"), work, scheme, until=f"{200 * gap_ps}ps")
     times = sent(result, "credit", "h0")["time_ps"].to_numpy()
@@ -367,31 +311,17 @@ def test_pulls_are_packets_apart_and_go_in_turn(engine, name, rate, gap_ps):
     assert abs(pulls[0] - pulls[1]) <= 1
 
 
-def test_htsim_paces_pulls_at_99_percent(engine):
-    gap_ps = int(9064 * 80 / 0.99)
-    work = rdmacc.incast(["h1", "h2"], "h0", "1MB")
-    result = run(engine, rdmacc.star(3, "100Gbps", "1us"), work, HTSIM["ndp-9000"])
-    times = sent(result, "credit", "h0")["time_ps"].to_numpy()
-    assert min(times[1:] - times[:-1]) == gap_ps
-    assert result.counters.acks == 2 * 112
-    assert set(sent(result, "data", "h1")["wire_bytes"]) == {9064}
-    check_finished(result)
+@pytest.mark.parametrize(("count", "window", "delay_us"), [(200, 30, 1), (20, 2, 25)])
+def test_a_lone_message(engine, count, window, delay_us):
+    """With a window above the bandwidth-delay product the last packet leaves when a line-rate sender's would.
 
-
-def test_a_lone_message_keeps_its_link_busy(engine):
-    """With a window above the bandwidth-delay product the last packet leaves when a line-rate sender's would."""
-    work = rdmacc.messages([("h1", "h0", packets(200))])
-    flows = run(engine, rdmacc.star(2, "10Gbps", "1us"), work).flows
-    assert flows["fct_ps"].tolist() == [2 * us(1) + 201 * 7_200_000]
-
-
-def test_a_window_below_it_is_sent_once_a_round_trip(engine):
-    """Each packet's ACK carries a pull: two packets in a round trip of 100 us, two data and two header times."""
-    work = rdmacc.messages([("h1", "h0", packets(20))])
-    flows = run(engine, rdmacc.star(2, "10Gbps", "25us"), work, NDP.replace(initial_window=2)).flows
+    Below it, each packet's ACK carries a pull: a window in a round trip of delays, two data and two header times.
+    """
+    work = rdmacc.messages([("h1", "h0", packets(count))])
+    flows = run(engine, rdmacc.star(2, "10Gbps", f"{delay_us}us"), work, NDP.replace(initial_window=window)).flows
     data, header = transmission(9000, 1e10), transmission(64, 1e10)
-    round_ps = 4 * us(25) + 2 * data + 2 * header
-    assert flows["fct_ps"].tolist() == [9 * round_ps + 2 * us(25) + 3 * data]
+    round_ps = max(4 * us(delay_us) + 2 * data + 2 * header, window * data)
+    assert flows["fct_ps"].tolist() == [(count / window - 1) * round_ps + 2 * us(delay_us) + (window + 1) * data]
 
 
 # Losses
@@ -402,19 +332,6 @@ def test_a_lost_packet_goes_again_after_one_millisecond(engine):
     result = run(engine, rdmacc.star(2, "10Gbps", "1us"), work, faults=[ScriptedLoss(message=0, psn=0)])
     assert result.flows["fct_ps"].tolist() == [ms(1) + 2 * us(1) + 2 * 7_200_000]
     assert result.counters.timeouts == 1
-
-
-def test_return_to_sender_replaces_the_timeout(engine):
-    """A header queue of ten headers: without return some are lost and wait for the timeout, with it none."""
-    work = rdmacc.incast(HOSTS[:32], "h0", packets(30))
-    for returns in (True, False):
-        scheme = NDP.replace(**{"Queueing.control_limit_bytes": 640})
-        if not returns:  # a scheme that does not ask for it
-            scheme = scheme.replace(queueing=Queueing(wrr_ratio=10, control_limit_bytes=640))
-        result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work, scheme)
-        assert (result.flows["status"] == "finished").all()
-        assert (result.ports["dropped_packets"].sum() == 0) == returns
-        assert (result.counters.timeouts == 0) == returns
 
 
 # csg-htsim's queue

@@ -37,30 +37,19 @@ def test_what_comes_after_a_loss_is_refused(engine):
     assert result.flows["status"].tolist() == ["finished"]
 
 
-def test_marks_are_those_that_the_network_made_and_the_run_is_the_same(engine):
-    graph = rdmacc.star(9, rate="10Gbps")
-    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")
-    with_it = rdmacc.simulate(graph, work, metered("dasr"), engine=engine)
-    without = rdmacc.simulate(graph, work, "dasr", engine=engine)
-    assert with_it.flows.equals(without.flows)
-    assert with_it.counters.equals(without.counters)
-    met = with_it.transfers
-    assert met["marked_arrivals"].sum() == with_it.counters.marked_arrivals > 0
-    assert met["arrived_packets"].tolist() == [100] * 8
-
-
 def test_the_marks_that_are_left_are_those_that_dasr_has_not_suppressed(engine):
+    """And the meters change nothing."""
     graph = rdmacc.star(9, rate="10Gbps")
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")
-    left, arrived = {}, {}
     for name in ("dcqcn", "dasr"):
         scheme = rdmacc.scheme(name)
+        without = rdmacc.simulate(graph, work, scheme, engine=engine)
         scheme = replace(scheme, control=(PacketMeter(), *scheme.control, MarkMeter()))
         result = rdmacc.simulate(graph, work, scheme, engine=engine)
-        left[name] = result.transfers["marks_left"].sum()
-        arrived[name] = result.transfers["marked_arrivals"].sum()
-    assert left["dcqcn"] == arrived["dcqcn"] > 0
-    assert 0 == left["dasr"] < arrived["dasr"]
+        assert result.flows.equals(without.flows)
+        met = result.transfers[["marks_left", "marked_arrivals"]].sum()
+        assert met["marked_arrivals"] == result.counters.marked_arrivals > 0
+        assert met["marks_left"] == (met["marked_arrivals"] if name == "dcqcn" else 0)
 
 
 def test_short_messages_do_not_wait_for_long_ones(engine):

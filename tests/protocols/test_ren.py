@@ -186,12 +186,6 @@ def test_a_burst_is_drained_in_a_few_round_trips(engine, entry, buffer, least, m
     assert use[27:90].mean() > 0.95
 
 
-def test_without_marks_the_queue_stays(engine):
-    rtts, queue, use, _ = burst(engine, "traditional", "10MB")
-    assert queue[rtts > 3].min() >= 75
-    assert use[25:].min() > 0.99
-
-
 def test_read_literally_all_flows_die(engine):
     """Marks show a round trip later, so all grants are suppressed: nothing is in flight 3 to 4 RTTs after the burst."""
     rtts, queue, use, result = burst(engine, "ren-literal-unsafe", "10MB")

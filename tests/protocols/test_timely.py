@@ -40,29 +40,22 @@ def paper(rtts, rate, last=100, **changes):
     return found
 
 
-def test_above_t_high():
-    """Fact 1: 1 ms takes 5 Gb/s to 3; just above T_high nothing is taken."""
-    assert paper([1000], 5e9) == pytest.approx([3e9])
-    assert paper([500.001], 5e9, last=500) == pytest.approx([5e9], rel=1e-5)
-
-
-def test_the_gradient():
-    """Fact 2: 100 us to 105.714: averaged 5 us, a quarter of minRTT, 0.8 of the rate."""
-    assert paper([100 + 5 / 0.875], 5e9) == pytest.approx([4e9])
-    assert paper([400], 5e9) == [0.0]  # a gradient that would take more than all
-
-
-def test_hyper_increase():
-    """Fact 3: four steps of delta, then steps of five: 10 events from 1 Gb/s give 1.34."""
-    rates = paper([100] * 10, 1e9)
-    assert rates[3:5] == pytest.approx([1.04e9, 1.09e9])
-    assert rates[-1] == pytest.approx(1.34e9)
-    assert paper([100] * 10, 1e9, hyper_after=0)[-1] == pytest.approx(1.1e9)
-
-
-def test_below_t_low_is_an_additive_step_and_ends_the_run():
-    rates = paper([100, 100, 100, 100, 40, 40], 1e9)
-    assert rates[-1] == pytest.approx(1.06e9)
+@pytest.mark.parametrize(
+    ("rtts", "last", "rate", "changes", "after"),
+    [
+        ([1000], 100, 5e9, {}, 3e9),  # fact 1
+        ([500.001], 500, 5e9, {}, 5e9),  # just above T_high nothing is taken
+        ([100 + 5 / 0.875], 100, 5e9, {}, 4e9),  # fact 2: averaged 5 us, a quarter of minRTT, 0.8 of the rate
+        ([400], 100, 5e9, {}, 0.0),  # a gradient that would take more than all
+        ([100] * 4, 100, 1e9, {}, 1.04e9),  # fact 3: four steps of delta
+        ([100] * 5, 100, 1e9, {}, 1.09e9),  # then steps of five
+        ([100] * 10, 100, 1e9, {}, 1.34e9),
+        ([100] * 10, 100, 1e9, {"hyper_after": 0}, 1.1e9),
+        ([100] * 4 + [40, 40], 100, 1e9, {}, 1.06e9),  # below T_low an additive step, which ends the run
+    ],
+)
+def test_the_rate_after_samples(rtts, last, rate, changes, after):
+    assert paper(rtts, rate, last=last, **changes)[-1] == pytest.approx(after, rel=1e-5)
 
 
 def test_the_patch_has_its_fixed_point():
@@ -198,39 +191,18 @@ def test_bursts_and_pacing_send_at_the_same_rate(engine):
     assert starts[True][48] == pytest.approx(32 * gap + 15 * gap // 4, abs=2_000)
 
 
-def patched_queue(engine, flows, until, since):
-    scheme = rdmacc.scheme("timely-patched", segment_bytes="8kB", start_fraction=1 / flows)
-    work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, flows + 1)], "1GB")
-    watch = [probes.queue("s0", "h0", "5us")] + [probes.rate(i, "20us") for i in range(flows)]
-    result = rdmacc.simulate(
-        rdmacc.star(flows + 1, rate="10Gbps"), work, scheme, engine=engine, probes=watch, until=until
-    )
-    start = rdmacc.units.time_ps(since)
-    queue = result.samples("queue s0->h0")
-    rates = [result.samples(f"rate {i}") for i in range(flows)]
-    return queue[queue.index > start].mean(), [rate[rate.index > start].mean() for rate in rates]
-
-
 def test_the_patched_variant_settles_at_its_fixed_point(engine):
     """The model's reference queue is C T_low: here the RTT holds two links' ACK and propagation besides."""
-    queue, rates = patched_queue(engine, 2, "30ms", "20ms")
+    scheme = rdmacc.scheme("timely-patched", segment_bytes="8kB", start_fraction=0.5)
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1GB")
+    watch = [probes.queue("s0", "h0", "5us"), probes.rate(0, "20us"), probes.rate(1, "20us")]
+    graph = rdmacc.star(3, rate="10Gbps")
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, probes=watch, until="30ms")
+    late = result.probes[result.probes["time_ps"] > us(20_000)].groupby("probe")["value"].mean()
     fixed = PatchedTimelyFluid(flows=2).fixed_point()
     elsewhere = 10e9 * (4e-6 + 1048 * 8 / 10e9) / 8  # packets in flight, not queued, in such an RTT
-    assert queue == pytest.approx(fixed["queue_bytes"] - elsewhere, rel=0.1)
-    assert rates == pytest.approx([5e9, 5e9], rel=0.1)
-
-
-@pytest.mark.parametrize(("gap_ms", "least", "most"), [(0, 0.95, 1.05), (9, 1.5, 3.0)])
-def test_the_paper_variant_ends_where_its_start_puts_it(engine, gap_ms, least, most):
-    """No fixed point: equal starts stay equal; a flow that was alone for 9 ms keeps about twice as much."""
-    scheme = rdmacc.scheme("timely", hyper_after=0, start_fraction=0.2)
-    work = rdmacc.messages([("h1", "h0", 10**9, 0), ("h2", "h0", 10**9, us(1000 * gap_ms))])
-    watch = [probes.rate(i, "20us") for i in range(2)]
-    result = rdmacc.simulate(rdmacc.star(3, rate="10Gbps"), work, scheme, engine=engine, probes=watch, until="25ms")
-    one, two = (result.samples(f"rate {i}") for i in range(2))
-    late = one.index > us(20_000)
-    assert (one[late] + two[late]).mean() == pytest.approx(9.5e9, rel=0.05)
-    assert least < one[late].mean() / two[late].mean() < most
+    assert late["queue s0->h0"] == pytest.approx(fixed["queue_bytes"] - elsewhere, rel=0.1)
+    assert late[["rate 0", "rate 1"]].tolist() == pytest.approx([5e9, 5e9], rel=0.1)
 
 
 def test_the_gradients_unit_may_be_the_base_rtt_of_the_queue_pair():

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +16,6 @@ import rdmacc
 from rdmacc import faults, probes
 from rdmacc.errors import ConfigError
 from rdmacc.results.summary import slowdown_by_size
-from rdmacc.show import style as plotting
 from rdmacc.workload import Nccl, nccl
 
 
@@ -129,14 +127,6 @@ def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):
         result.plot.step(hosts=["h7"])
 
 
-def test_a_transfer_inside_a_node_is_sent_not_computed():
-    ranks = [f"h{rank}" for rank in range(4)]
-    work = nccl.all_reduce(ranks, "1MB", Nccl(algorithm="hierarchical", hosts_per_node=2))
-    axes = rdmacc.simulate(rdmacc.star(4), work, "line-rate", progress=False).plot.step()
-    colours = {matplotlib.colors.to_hex(bars.get_facecolor()[0]) for bars in axes.collections}
-    assert colours == {plotting.COLOURS["orange"].lower()}
-
-
 def test_a_timeline_for_perfetto_has_each_span_of_each_host(tmp_path):
     ranks = [f"h{rank}" for rank in range(8)]
     ring = nccl.all_reduce(ranks, "1MB", Nccl(hosts_per_node=4))
@@ -154,25 +144,6 @@ def test_a_timeline_for_perfetto_has_each_span_of_each_host(tmp_path):
     expected = zip(result.flows["start_ps"] / 1e6, result.flows["fct_ps"] / 1e6, strict=True)
     for found, wanted in zip(sent, expected, strict=True):
         assert found == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize("rails", [False, True])
-def test_tiers_show_the_mean_utilisation_of_links(rails):
-    cluster = rdmacc.cluster(4, 2, ports_per_leaf=2)
-    watched = probes.every_link(cluster.network, "20us")
-    assert len(watched) == 2 * cluster.network.number_of_edges()
-    result = rdmacc.simulate(cluster.network, cluster.all_to_all("8MB"), cluster.scheme("nscc"), probes=watched)
-    ax = result.plot.tiers(rails=rails)
-    lines = {line.get_label(): line for line in ax.get_lines()}
-    number = {False: ["hosts to rail (8)", "rail to hosts (8)"], True: ["hosts to rail0 (4)", "rail1 to hosts (4)"]}
-    assert len(lines) == (6 if rails else 4)
-    assert set(number[rails]) <= lines.keys()
-    of_hosts = [one.name for one in watched if str(one.at[0]).startswith("h") and (not rails or "rail0" in one.at[1])]
-    expected = np.mean([result.samples(name) for name in of_hosts], axis=0)
-    np.testing.assert_allclose(lines[number[rails][0]].get_ydata(), expected)
-    assert 0.5 < expected.max() <= 1.01
-    with pytest.raises(ConfigError, match="every_link"):
-        rdmacc.simulate(cluster.network, cluster.all_to_all("8kB"), "nscc").plot.tiers()
 
 
 def incast(scheme="line-rate", network=None, **more):
@@ -230,11 +201,3 @@ def test_errors():
         result.animate("1ns")
     with pytest.raises(ConfigError, match="up to the run's"):
         result.plot.network("1s")
-
-
-def test_128_hosts_and_200_periods_fit(tmp_path):
-    network = rdmacc.fat_tree(8)
-    result = incast(rdmacc.scheme("dctcp"), network, explain=True)
-    shown = result.animate(f"{result.now_ps // 199} ps")
-    assert shown.utilisation.shape[1] >= 199
-    assert len(shown.page().encode()) < 3_000_000

@@ -56,12 +56,6 @@ def test_messages_that_wait_have_not_started(unfinished):
     assert np.isnan(unfinished.goodput(2))
 
 
-def test_all_counters_are_zero_before_the_first_message():
-    work = rdmacc.messages([("h1", "h0", "1kB", "1ms")])
-    result = rdmacc.simulate(rdmacc.star(2), work, "dcqcn", engine="simpy", until="1us", progress=False)
-    assert not result.counters.any()
-
-
 def test_transfers_have_what_protocols_keep_of_each_message(engine):
     """Also by two components of the same field; deadlines are left out."""
 

@@ -25,23 +25,9 @@ def pair(a, b):
     return a + 1, b * 0.5
 
 
-def sign(x):
-    if x > 0:
-        return 1
-    elif x < 0:
-        return -1
-    return 0
-
-
 def either(x):
     if x > 0:
         return 1
-
-
-def mixed(x):
-    if x > 0:
-        return 1
-    return 0.5
 
 
 def flag(record):
@@ -70,10 +56,6 @@ def total(vector, n):
     for i in range(n):
         it += vector[i]
     return it
-
-
-def keyword_only(*, n):
-    return n
 
 
 def scaled_by(k):
@@ -116,20 +98,8 @@ def odd(n):
     return even(n - 1) if n else 0
 
 
-def same(value):
-    return value
-
-
-def power(a, b):
-    return a**b
-
-
 def _add(a, b):
     return a * 1000 + b
-
-
-def smallest(a, b):
-    return min(a, b)
 """
 
 _X, _BIG = "transfer.x = ", "transfer.big = "
@@ -138,46 +108,30 @@ _NUMBERS = {
     # Integers beyond 63 bits
     "2 ** -k": _BIG + "2 ** -params.count",
     "2 ** k": _BIG + "2 ** params.count",
-    "3 ** psn": _BIG + "3 ** (packet.psn * 9)",
     "(-1) ** huge": _BIG + "(packet.psn - packet.psn - 1) ** (now * 1000 + 1)",
     "0 ** 0": _BIG + "sender.big ** sender.big",
-    "2 ** 63": _BIG + "(sender.big + 2) ** 63",
     "constants": _BIG + "2**62 + 3 * 5 - 2**40 // 3 + (-7) % 5",
     "a negative >> 62": _BIG + "(sender.big - 5) >> 62",
     ">> 70": _BIG + "(sender.big - 5) >> (70 + sender.big)",
-    "a negative << 3": _BIG + "(sender.big - 5) << 3",
-    "5 << 62": _BIG + "(sender.big + 5) << 62",
     "|": _BIG + "(sender.big - 5) | packet.psn",
-    "^": _BIG + "(9223372036854775807 - sender.big) ^ -1",
-    "~": _BIG + "~(9223372036854775807 - sender.big)",
     "&": _BIG + "(sender.big - 5) & 12",
     "&, the smallest": _BIG + "(sender.big - 9223372036854775807) & (-2 - sender.big)",
-    "product beyond": _BIG + "now * now * now",
     "local sum beyond": "y = NEVER\nfor i in range(5):\n    y += NEVER\n" + _BIG + "y % 7",
-    "local product beyond": "y = 3\nfor i in range(60):\n    y *= 3\n" + _BIG + "y % 7",
     "- of a Byte": "sender.flag = -128\n" + _BIG + "-sender.flag",
-    "- of an Int32": "sender.small = -(2**31)\n" + _BIG + "-sender.small",
-    "- of min of narrow fields": "sender.flag = -128\n" + _BIG + "-min(sender.flag, sender.small)",
     "Byte << 10": "sender.flag = 100\n" + _BIG + "sender.flag << 10",
     "a loop from a Byte": "sender.flag = 3\ny = sender.flag\nwhile y < 1000:\n    y += y\n" + _BIG + "y",
     "Byte through a function": "put(sender, 300 + packet.psn)",
     "Byte through another name": "it = sender\nit.flag = 300 + packet.psn",
     "Byte in an element": "sender.vector[1] = 2**62\nsender.vector[1] += 2**62 - 1\nsender.vector[1] += 5",
-    "two fields at once": "sender.flag = sender.small = 300 + packet.psn",
     # Integers and floats
     "/ beyond 2**53": _X + "(9007199254740993 + sender.big) / 3",
     "int < float beyond 2**53": _BIG + "1 if 9007199254740993 + sender.big > 9007199254740992.0 + sender.x else 2",
-    "int < float": _BIG + "1 if packet.psn < sender.x + 3.5 else 2",
-    "int == float": _BIG + "1 if packet.psn == sender.x else 2",
     "int + float beyond 2**53": _X + "9007199254740993 + sender.big + 0.0",
-    "float of an int beyond 2**53": _X + "float(9007199254740993 + sender.big)",
     "an int in a Float": "sender.x = 9007199254740993 + sender.big\n" + _X + "sender.x // 3 - 3002399751580330",
     "0.1 + 0.2": _X + "0.1 + 0.2 + sender.x + TENTH * packet.psn",
     "NaN is true": "y = math.inf - math.inf + sender.x\n" + _BIG + "1 if y else 2",
-    "a float's truth": _BIG + "1 if sender.x else 2",
     "not": _BIG + "int(not sender.x) + int(not packet.psn)",
     "and of mixed conditions": _BIG + "1 if packet.psn and sender.x == 0.0 and now else 2",
-    "smallest of both": _X + "smallest(2.5, sender.x) + smallest(3, packet.psn)",
     "2**63 - 1": _BIG + "2**63 - 1 - sender.big",
     # Conversions
     "round of halves": _BIG + "round(packet.psn + 0.5) * 100 + round(-packet.psn - 0.5)",
@@ -199,35 +153,25 @@ _REST = {
     "far behind a tuple": _BIG + "TABLE[-4 - packet.psn]",
     "in": _BIG + "1 if packet.psn in (1, 2, 3) else 2",
     "for of a tuple": "y = 0\nfor i in TABLE:\n    y += i * packet.psn\n" + _BIG + "y",
-    "for with a step": "y = 0\nfor i in range(10, packet.psn, -3):\n    y += i\n" + _BIG + "y",
     "for with step 0": "y = 0\nfor i in range(0, 5, sender.big):\n    y += i\n" + _BIG + "y",
     "for, its variable written": "y = 0\nfor i in range(5):\n    i += 10\n    y += i\n" + _BIG + "y",
     "len": _BIG + "len(TABLE) * 10 + len(sender.vector)",
-    "an element += ": "sender.vector[packet.psn % 4] += now\n" + _BIG + "sender.vector[0] + sender.vector[-1]",
-    "a vector by another name": "v = sender.vector\nv[1] = 5\n" + _BIG + "sender.vector[1]",
     "a vector in a function": "sender.vector[2] = packet.psn\n" + _BIG + "total(sender.vector, 4)",
     "beyond a vector in a function": _BIG + "total(sender.vector, 5)",
     "an int in Floats": "sender.floats[1] = 7\n" + _X + "sender.floats[1] // 2",
     "records in a tuple": "a, b = sender, transfer\nb.big = a.small + 1 + packet.psn",
     "a tuple kept": "t = (packet.psn, 2.5)\na, b = t\n" + _BIG + "a\n" + _X + "b",
-    "one tuple or another": "t = pair(packet.psn, 3.0) if packet.psn % 2 else (7, 0.5)\na, b = t\n" + _BIG + "a",
     "names of ours": "value = turns = trail = packet.psn\n" + _BIG + "_add(value, turns) + trail",
     # Functions
     "a default": _BIG + "clamp(packet.psn, 2)",
     "a function named as a field": _BIG + "flag(sender) + packet.psn",
-    "names of arguments": _BIG + "clamp(packet.psn, high=5, low=1)",
-    "floats in the same function": _X + "clamp(packet.psn * 0.5, 0.25, 3.5)",
     "a tuple returned": "a, b = pair(packet.psn, sender.x + 3)\n" + _BIG + "a\n" + _X + "b",
-    "one of a tuple returned": _BIG + "sign(packet.psn - 3) * 10 + sign(-2.5 - sender.x)",
     "a closure": _BIG + "double(packet.psn)\n" + _X + "by_half(packet.psn)",
     "a set in a function": _BIG + "mark(message, transfer, packet.psn)",
-    "a truth value through a function": _BIG + "1 if same(now > 5) else 2",
-    "a record through a function": "it = same(sender)\nit.big = 5\n" + _BIG + "sender.big",
     "through a function into an Int": "put_big(transfer, 2**62 + packet.psn)",
     "uniform": _X + "chance.uniform(qp.chance_key, packet.psn) + chance.uniform(-5, -packet.psn)",
     "hash63": _BIG + "chance.hash63(now, packet.psn) % 1000 + chance.hash63(-now, -1) % 7",
     "raise in a function": _BIG + "below(packet.psn - 4)",
-    "assert of a float": "assert sender.x == 0.0, 'no'\nassert not sender.x\n" + _BIG + "3",
 }  # fmt: skip
 
 RUN = {name: ("on_ack", body) for name, body in (_NUMBERS | _REST).items()}
@@ -240,14 +184,10 @@ _REFUSED = {
     "10 ** 10 ** 10": _BIG + "10 ** 10 ** 10 % 7",
     # Two types
     "or of mixed": _X + "sender.x or 1",
-    "int in floats": _BIG + "1 if packet.psn in (1.0, 2.0) else 2",
-    "True < 0.5": _BIG + "1 if (now > 5) > sender.x else 2",
     "int or float": "y = 1\nif now:\n    y = 0.5\n" + _BIG + "int(y // 2)",
     "returns on some ways": _BIG + "either(now)",
     "a mixed tuple": _X + "MIXED[packet.psn % 2]",
-    "in, of variables": _BIG + "1 if now in (packet.psn, 3) else 2",
     "True + 1": _BIG + "(now > 5) + 1",
-    "-True": _BIG + "-(now > 5)",
     "True in a Float": _X + "now > 5",
     "shift of a float": _BIG + "sender.x << 2",
     # Python's own
@@ -255,14 +195,10 @@ _REFUSED = {
     "texts compared": _BIG + "1 if TEXT == 'text' else 2",
     "a comprehension": _BIG + "len([i for i in range(3)])",
     "while else": "while now < 0:\n    pass\nelse:\n    sender.big = 1",
-    "a matrix product": "y = now @ now",
-    "a bare comparison": "packet.psn == 3",
     "a function inside": "def f():\n    return 1\nsender.big = f()",
-    "a slice written": "sender.vector[:] = 3",
     "an annotated field": "sender.flag: int = 300",
     "a call in an index": "sender.vector[mark(message, transfer, 1)] += 1",
     "a tuple unpacked short": "a, b = (1, 2, 3)",
-    "nothing assigned": "y = put(sender, 1)",
     "a record compared": _BIG + "1 if packet == reply else 2",
     # Not shared by the engines
     "too few arguments": _BIG + "clamp(1)",
@@ -272,12 +208,9 @@ _REFUSED = {
     "a count in a closure": _BIG + "counter()",
     "a function that wraps": _BIG + "wrapped(now)",
     "a lambda of the module": _BIG + "following(now)",
-    "keyword-only": _BIG + "keyword_only(n=3)",
-    "a star in a call": _BIG + "clamp(*TABLE)",
     "a set without its message": "mark_only(transfer, packet.psn)",
     "a compiled function": _BIG + "compiled(packet.psn)",
     # Ways out
-    "assert with a number": "assert now, now",
     "SystemExit": "raise SystemExit",
     "raise a number": "raise ValueError(now)",
 }
@@ -288,10 +221,7 @@ REFUSED = {name: ("on_data" if "reply" in body else "on_ack", body) for name, bo
 DEFINITIONS = {
     "async def": "@staticmethod\nasync def on_ack(sender):\n    sender.big = 1",
     "a generator": "@staticmethod\ndef on_ack(sender):\n    yield 1",
-    "keyword-only": "@staticmethod\ndef on_ack(*, sender):\n    sender.big = 1",
-    "any number": "@staticmethod\ndef on_ack(*sender):\n    pass",
     "a lambda": "on_ack = staticmethod(lambda sender: None)",
-    "a partial": "on_ack = staticmethod(functools.partial(put, value=3))",
     "a built-in function": "on_ack = staticmethod(abs)",
     "a method": "def on_ack(self, sender):\n    sender.big = self.count",
     "a function that wraps": "@staticmethod\n@functools.wraps(put)\ndef on_ack(*a):\n    pass",

@@ -443,23 +443,14 @@ def test_busbw_of_a_perfect_run_is_the_link(engine):
     work = rdmacc.combine(nccl.all_reduce(EIGHT_HOSTS[:4], "2MB"), nccl.all_gather(EIGHT_HOSTS[4:], "2MB"))
     result = rdmacc.simulate(rdmacc.star(8), work, "line-rate", engine=engine, progress=False)
     table = result.collectives
-    assert table["operation"].tolist() == ["all-reduce", "all-gather"]
-    assert table["collective"].tolist() == [0, 1]
-    assert table["ranks"].tolist() == [4, 4]
+    told = table[["operation", "collective", "ranks"]].to_numpy().tolist()
+    assert told == [["all-reduce", 0, 4], ["all-gather", 1, 4]]
     payload = 1000 / (1048 + 64)
     assert table["busbw_bps"].to_numpy() == pytest.approx(1e11 * payload, rel=0.08)
     large = AlphaBeta(ranks=4).evaluate([10**11])  # no alpha to speak of
     assert large["busbw_bps"][0] == pytest.approx(1e11 * payload, rel=1e-3)
     assert table["algbw_bps"][0] * 1.5 == table["busbw_bps"][0]
     assert table["time_ps"][0] == (result.flows["start_ps"] + result.flows["fct_ps"])[:24].max()
-    for readable, base, factor in (("time_us", "time_ps", 1e6), ("busbw_gbytes", "busbw_bps", 8e9)):
-        assert (table[readable] * factor).to_numpy() == pytest.approx(table[base].to_numpy())
-
-
-def test_a_collective_under_way_has_no_time():
-    result = rdmacc.simulate(rdmacc.star(8), nccl.all_reduce(EIGHT_HOSTS, "1MB"), "dcqcn", until="20us")
-    assert result.collectives["time_ps"].isna().all()
-    assert len(rdmacc.simulate(rdmacc.star(2), rdmacc.incast(["h1"], "h0", 5), "dcqcn").collectives) == 0
 
 
 @pytest.mark.parametrize("settings", [Nccl(), Nccl(chunk_bytes="16kB", slices=2), Nccl(channels=4)])
@@ -578,17 +569,6 @@ def test_a_pipeline_has_its_bubble(engine):
     assert len(result.flows) == 2 * 3 * 4
 
 
-def test_buckets_hide_under_the_backward_pass(engine):
-    """Overlapping, all but the last bucket are hidden where computation is long; otherwise all-reduce follows it."""
-    times = {}
-    for overlaps in (True, False):
-        model = SMALL.replace(vocabulary=16)
-        step = TrainingStep(model=model, sequence=256, data=4, bucket=20_000, overlaps=overlaps, flops=2e9)
-        result = rdmacc.simulate(rdmacc.star(4), step.workload(GPUS), "line-rate", engine=engine, progress=False)
-        times[overlaps] = result.now_ps - int(result.computation["end_ps"][result.computation["duration_ps"] > 0].max())
-    assert times[True] < 0.5 * times[False]
-
-
 def test_a_layer_stops_where_a_bucket_inside_it_is_full():
     """A layer of 41,088 parameters has one part with large buckets, and three or four with buckets of 12,000."""
 
@@ -612,30 +592,3 @@ def test_exchange_between_gpus_of_a_node_takes_its_closed_form():
     )
     step_ps = nccl.inner_delay_ps + shared.activation_bytes / 4 * 8e12 / nccl.inner_rate_bps
     assert other - one == pytest.approx(4 * SMALL.layers * 2 * 3 * step_ps, rel=1e-6)
-
-
-def test_a_straggler_holds_everyone_up(engine):
-    work = TrainingStep(model=SMALL, sequence=256, data=4, flops=1e11).workload(GPUS)
-    slow = work.copy()
-    slow.loc[(slow["src"] == "h2") & slow["duration_ps"].notna(), "duration_ps"] *= 2
-    one, other = (rdmacc.simulate(rdmacc.star(4), each, "line-rate", engine=engine).now_ps for each in (work, slow))
-    computing = int(work[work["src"] == "h2"]["duration_ps"].sum())
-    assert other - one == pytest.approx(computing, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"pipeline": 3}, "a divisor of the 32 layers"),
-        ({"data": 6, "experts": 4, "model": MIXTRAL_8X7B}, "a divisor of 6 replicas"),
-        ({"data": 6, "experts": 3, "model": MIXTRAL_8X7B}, "the model's 8 experts"),
-        ({"optimizer": "fsdp", "pipeline": 2}, "without pipeline"),
-        ({"tensor": 3, "nccl": Nccl(hosts_per_node=8)}, "the 8 GPUs of a node"),
-        ({"scale": 0.5}, "scale"),
-    ],
-)
-def test_wrong_steps_are_errors(change, match):
-    with pytest.raises(ConfigError, match=match):
-        TrainingStep(**change)
-    with pytest.raises(ConfigError, match="at least 64"):
-        TrainingStep(data=64).workload(GPUS[:8])

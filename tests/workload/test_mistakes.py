@@ -4,13 +4,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rdmacc
 from rdmacc import topology, workload
-from rdmacc.workload import DART_SHORT, LoadDefinition, SizeDistribution, nccl, size_distribution
+from rdmacc.workload import DART_SHORT, LoadDefinition, Nccl, SizeDistribution, nccl, size_distribution
 from rdmacc.workload.traffic import Traffic
+from rdmacc.workload.training import MIXTRAL_8X7B, TrainingStep
 from tests.support import refused
 
 HOSTS = [f"h{i}" for i in range(8)]
 NETWORK = topology.leaf_spine(4, 2, 4)
+
+
+def planned(row):
+    """Plan a run of a message, and of such a row."""
+    work = workload.messages([{"src": "h0", "dst": "h1", "size": 1}, row])
+    return rdmacc.Simulation(topology.star(4), work, "dcqcn", engine="simpy")
+
 
 MISTAKES = [
     # Messages and patterns
@@ -81,9 +90,28 @@ MISTAKES = [
     (lambda: SizeDistribution.uniform(5, 4), "low = 5: must be at least 1 byte and at most high = 4"),
     (lambda: DART_SHORT.capped(0), "limit = 0: must be at least 1 byte"),
     (lambda: DART_SHORT.mean_packets(0), "payload_bytes = 0: must be at least 1 byte"),
+    # A training step
+    (lambda: TrainingStep(pipeline=3), "a divisor of the 32 layers"),
+    (lambda: TrainingStep(data=6, experts=4, model=MIXTRAL_8X7B), "a divisor of 6 replicas"),
+    (lambda: TrainingStep(data=6, experts=3, model=MIXTRAL_8X7B), "the model's 8 experts"),
+    (lambda: TrainingStep(optimizer="fsdp", pipeline=2), "without pipeline"),
+    (lambda: TrainingStep(tensor=3, nccl=Nccl(hosts_per_node=8)), "the 8 GPUs of a node"),
+    (lambda: TrainingStep(scale=0.5), "scale"),
+    (lambda: TrainingStep(data=64).workload(HOSTS), "at least 64"),
+    # Computation
+    (lambda: planned({"src": "h0", "duration": "4us", "size": 5}), "size = 5"),
+    (lambda: planned({"src": "h0", "dst": "h1", "duration": "4us"}), "must be missing or equal to src"),
+    (lambda: planned({"src": "h0", "duration": 4}), "duration"),
+    (lambda: planned({"src": "h0", "duration": "-4us"}), "duration"),
+    (lambda: planned({"src": "h0", "dst": "h1", "size": 5, "after": 0, "delay": ("1us", "2us")}), "each of the 1 in"),
+    (lambda: planned({"src": "h0", "dst": "h1", "size": 5, "after": (0,), "delay": 7}), "delay = 7"),
+    (lambda: planned({"src": "h0", "dst": "h1", "size": 0}), "at least 1"),
+    (lambda: planned({"src": "s0", "duration": "4us"}), "a host, not a switch"),
 ]
 
 
-@pytest.mark.parametrize(("make", "text"), MISTAKES, ids=[text for _, text in MISTAKES])
+@pytest.mark.parametrize(
+    ("make", "text"), MISTAKES, ids=[f"{number} {text}" for number, (_, text) in enumerate(MISTAKES)]
+)
 def test_a_mistake_is_named(make, text):
     refused(make, text)

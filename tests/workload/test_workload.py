@@ -5,11 +5,9 @@ Workloads in files come back as written, by hand and at random.
 Jobs: placement, and the time of each of several.
 """
 
-import importlib
 import re
 from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -43,17 +41,6 @@ def fabric():
 
 def same(one, other):
     pd.testing.assert_frame_equal(one, other)
-
-
-def test_each_purpose_has_a_stream_of_its_own():
-    """Sizes, pairs, starts and jitter are independent of each other."""
-    used = {}
-    for path in Path(workload.__file__).parent.glob("*.py"):
-        module = importlib.import_module(f"rdmacc.workload.{path.stem}")
-        names = re.findall(r"\bseed, ([A-Z_]+)\)", path.read_text())
-        used |= {f"{path.stem}.{name}": getattr(module, name) for name in names if name != "PURPOSE"}
-    assert len(used) > 15
-    assert len(set(used.values())) == len(used)
 
 
 def test_messages_fill_defaults(fabric):
@@ -286,10 +273,6 @@ def test_validate_refuses(fabric, frame, text):
 
 def test_validate_reports_the_circle(fabric):
     frame = workload.messages([("h0", "h1", 1)] * 6)
-    frame["after"] = pd.Series([(), (0, 3), (1,), (2, 0), (3,), (4,)])
-    with pytest.raises(ConfigError) as caught:
-        workload.validate(frame, fabric)
-    assert caught.value.value == "1 -> 3 -> 2 -> 1"
     frame.index = pd.Index(list("abcdef"), name="message")
     frame["after"] = pd.Series([(), ("a", "d"), ("b",), ("c", "a"), ("d",), ("e",)], frame.index)
     with pytest.raises(ConfigError) as caught:
@@ -399,29 +382,21 @@ def test_parquet_refuses(tmp_path):
         workload.from_parquet(tmp_path / "w.parquet")
 
 
-@pytest.mark.parametrize("row", ["h0,h1,10,", "h0,h1,10,5", "h0,h1,10,5,6"])
-def test_a_row_with_more_cells_than_the_header_is_refused(tmp_path, row):
-    path = tmp_path / "w.csv"
-    path.write_text(f"src,dst,size\n{row}\n")
-    with pytest.raises(ConfigError, match="without rows longer than its header"):
-        workload.from_csv(path)
-
-
 @pytest.mark.parametrize(
-    ("header", "words"),
+    ("header", "row", "words"),
     [
-        ("src,dst,size,start_us", "column = 'start_us': must be named start_ps, or start, whose values have units"),
-        ("src,dst,size_kB", "column = 'size_kB': must be named size_bytes, or size"),
-        ("src,dst,size,wieght", "did you mean 'weight'"), ("src,dst,size,deadline", "column = 'deadline'"),
-        ("", "must be a CSV file with a header"),
+        *[("src,dst,size", row, "without rows longer than its header") for row in ("h0,h1,10,", "h0,h1,10,5,6")],
+        ("src,dst,size,start_us", "h0,h1,10,5", "column = 'start_us': must be named start_ps, or start, whose values"),
+        ("src,dst,size_kB", "h0,h1,10", "column = 'size_kB': must be named size_bytes, or size"),
+        ("src,dst,size,wieght", "h0,h1,10,5", "did you mean 'weight'"),
+        ("src,dst,size,deadline", "h0,h1,10,5", "column = 'deadline'"),
+        ("", "", "must be a CSV file with a header"),
     ],
-)  # fmt: skip
-def test_a_column_that_would_be_ignored_is_refused(tmp_path, header, words):
-    path = tmp_path / "w.csv"
-    cells = ("h0", "h1", "10", "5")[: header.count(",") + 1]
-    path.write_text(f"{header}\n{','.join(cells)}\n" if header else "")
+)
+def test_what_would_be_ignored_in_a_csv_is_refused(tmp_path, header, row, words):
+    (tmp_path / "w.csv").write_text(f"{header}\n{row}\n" if header else "")
     with pytest.raises(ConfigError, match=re.escape(words)):
-        workload.from_csv(path)
+        workload.from_csv(tmp_path / "w.csv")
 
 
 # Jobs
@@ -452,13 +427,6 @@ def test_a_job_that_has_enough_drops_out():
     pair = nccl.all_reduce(["h0", "h1"], "400kB")
     work = jobs([f"h{number}" for number in range(10)], {"a": pair, "b": RING}, "round-robin")
     assert places(work) == {"a": ["h0", "h2"], "b": ["h1", "h3", "h4", "h5"]}
-
-
-def test_a_random_placement_is_the_same_for_a_seed():
-    hosts = [f"h{number}" for number in range(64)]
-    one, same, other = (places(jobs(hosts, {"a": RING, "b": RING}, "random", seed=seed)) for seed in (1, 1, 2))
-    assert one == same != other
-    assert len({*one["a"], *one["b"]}) == 8
 
 
 def test_gpus_of_a_node_stay_together():
