@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rdmacc.errors import ConfigError
@@ -34,7 +35,11 @@ def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
     one = experiment(name)
     table, made = read_table(summary_path(name))
     points = one.points("paper")
-    assert set(table["point"]) == {point.name for point in points}
+    first = table.drop_duplicates("point").set_index("point")
+    assert set(first.index) == {point.name for point in points}
+    for point in points:
+        known = first.loc[point.name]
+        assert all(known[label] == value or pd.isna(known[label]) for label, value in point.labels.items()), point.name
     assert (made["experiment"], made["points"]) == (name, len(points))
     assert not any(commit.endswith("+") for commit in made["commits"]), "computed from files of no commit"
     found, rows = record.judged(one), one.view(table)
