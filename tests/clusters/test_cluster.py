@@ -161,32 +161,6 @@ def test_a_schedule_that_no_network_fits_is_an_error_of_its_frame():
         assert errors[0] == errors[1]
 
 
-@pytest.mark.parametrize("algorithm", ["ring", "tree", "hierarchical"])
-def test_both_engines_agree_on_a_collective_between_nodes(algorithm):
-    leaves = rdmacc.cluster(4, 4, fabric="leaf-spine", ports_per_leaf=4)
-    arguments = leaves.network, leaves.all_reduce("500kB", algorithm=algorithm), leaves.scheme("dcqcn")
-    one, other = (rdmacc.simulate(*arguments, engine=engine) for engine in ("simpy", "compiled"))
-    assert not differences(one.outcome, other.outcome)
-    pd.testing.assert_frame_equal(one.collectives, other.collectives, check_exact=True)
-
-
-def test_a_broadcast_leaves_nodes_by_all_nics(small):
-    work = small.collective("broadcast", SIZE)
-    messages = work[work["duration_ps"].isna()]
-    sent = messages.groupby("src")["size_bytes"].sum()
-    assert (sent == SIZE / GPUS).all()
-    assert len(sent) == RANKS - 1, "the ring that begins behind its last GPU ends before it"
-    reached = {name: work.loc[work["dst"] == name, "size_bytes"].sum() for name in small.hosts}
-    assert sum(reached.values()) == sent.sum()
-
-
-def test_the_obvious_call_uses_all_nics(small):
-    work = rdmacc.workload.nccl.all_reduce(small.hosts, SIZE, Nccl(hosts_per_node=GPUS))
-    assert set(work.loc[work["duration_ps"].isna(), "src"]) == set(small.hosts)
-    result = rdmacc.simulate(small.network, work, SCHEME)
-    assert result.collectives["busbw_gbytes"][0] > 0.95 * GPUS * 50 * 20 / BETA_PS
-
-
 @pytest.mark.parametrize("operation", ["all_reduce", "reduce_scatter"])
 def test_nccl_takes_what_it_predicts_to_be_fastest(operation):
     node, chosen = Nccl(hosts_per_node=8), []
