@@ -66,7 +66,6 @@ class Panel(ABC):
     """How the legend looks; None: there is none."""
 
     def draw(self, ax: Axes, table: pd.DataFrame) -> None:
-        """Draw it."""
         for name, level in self.levels.items():
             ax.axhline(level * self.factor, color="0.5", linewidth=1, linestyle=":", label=name)
         for name, at in self.verticals.items():

@@ -88,7 +88,6 @@ class Report:
 
     @property
     def index(self) -> Path:
-        """The front page."""
         return self.folder / "index.html"
 
     def add(self, entry: Entry) -> None:

@@ -26,7 +26,6 @@ CURVES = {
 
 
 def _swings(rows: pd.DataFrame, form: str, quantity: str) -> pd.Series:
-    """Return a swing by K_d."""
     return chosen(rows, form=form).set_index("kd")[quantity].sort_index()
 
 

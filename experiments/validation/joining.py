@@ -42,7 +42,6 @@ def fat_tree() -> Graph:
 
 
 def scheme_of(rate: str, weight: str) -> Scheme:
-    """Return ExpressPass at a rate with a first weight."""
     return preset("expresspass-2017").at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight])
 
 
@@ -72,7 +71,6 @@ def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[st
 
 
 def queues(result: Result) -> dict[str, tuple[float, str]]:
-    """Return the peak of the switches' queues, and their drops."""
     ports = result.ports
     from_switches = ports[ports["link_class"] != "host_nic"]
     return {
