@@ -73,11 +73,11 @@ def _cases(phase: int, incasts: Iterable[int]) -> Iterator[tuple[str, int, Any, 
         watch = [probes.queue("s0", "h0", us(1))]
         yield "incast", flows, partial(_star, flows + 1), partial(_incast, flows), None, watch
     near_and_far, pairs = [("h1", "h0"), ("h2", "h0")], _two_bottlenecks().graph["flows"]
-    for kind, network, flows, gap, until in (
+    for kind, network, ends, gap, until in (
         ("RTT fairness", _near_and_far, near_and_far, 0, 4 * phase),
         ("two bottlenecks", _two_bottlenecks, pairs, 2 * phase, 6 * phase),
     ):
-        yield kind, len(flows), network, partial(_long, flows, gap), until, _received(len(flows), until // _SAMPLES)
+        yield kind, len(ends), network, partial(_long, ends, gap), until, _received(len(ends), until // _SAMPLES)
 
 
 def _goodputs(result: Result, flows: int) -> list[pd.Series]:
