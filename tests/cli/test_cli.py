@@ -39,15 +39,6 @@ def fail(monkeypatch, capsys, *arguments):
     return capsys.readouterr().err
 
 
-def test_list_shows_every_experiment_with_its_description():
-    one = invoke("list", "igbn")
-    assert [line.split()[0] for line in one.splitlines()[2:]] == [n for n in EXPERIMENTS if n.startswith("igbn.")]
-    text = invoke("list")
-    for name, one in EXPERIMENTS.items():
-        assert f"{name} " in text
-        assert one.description in text
-
-
 @pytest.mark.slow
 def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
     arguments = ("run", "dart.fig4", "--engine", engine, "--store", tmp_path / engine)
@@ -236,12 +227,6 @@ def test_a_wrong_input_is_one_line_and_exit_code_2(monkeypatch, capsys, argument
     assert error.startswith("rdmacc: ")
     assert words in error
     assert error.count("\n") == 1
-
-
-def test_a_file_in_the_way_is_one_line_too(monkeypatch, capsys, tmp_path, engine):
-    (tmp_path / "file").write_text("")
-    error = fail(monkeypatch, capsys, "demo", "--engine", engine, "--out", tmp_path / "file" / "folder")
-    assert error.splitlines()[-1].startswith("rdmacc: ")
 
 
 @pytest.mark.parametrize("arguments", [("run", "dart.fig2", "--scale", "huge"), ("demo", "--seed", "-1"), ("fly",)])

@@ -5,7 +5,6 @@ import matplotlib
 matplotlib.use("Agg")
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import rdmacc
@@ -53,19 +52,6 @@ def test_times_by_whom_sum_to_the_queue(dctcp):
     queue = why.causes[why.causes["kind"] == "queue at a port"]
     assert queue["time_ps"].sum() == why.parts.set_index("kind")["time_ps"]["queue at a port"]
     assert set(queue["by"]) == set(range(8))
-
-
-def test_labels_are_those_of_the_workload():
-    """A row of computation comes first, so that labels are not numbers."""
-    rows = [{"src": "h1", "duration_ps": 1000}, {"src": "h1", "dst": "h0", "size_bytes": 5000}]
-    rows.append({"src": "h2", "dst": "h0", "size_bytes": 5000})
-    work = rdmacc.messages(pd.DataFrame(rows))
-    result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine="simpy", explain=True, progress=False)
-    why = result.explain(2)
-    assert why.flow == 2
-    assert "behind message 1" in words(why)
-    with pytest.raises(ConfigError, match="flow = 0"):
-        result.explain(0)
 
 
 def test_an_explained_run_is_the_same_run():
@@ -184,14 +170,6 @@ def test_a_run_that_cannot_be_repeated_says_so():
     result = simulation.fork(parameters={"g": 0.5}).run(progress=False)
     with pytest.raises(ConfigError, match="or it is a fork with other parameters"):
         result.explain(3)
-
-
-def test_messages_sent_while_it_ran_are_explained():
-    simulation = rdmacc.Simulation(rdmacc.star(3), rdmacc.messages([("h1", "h0", "30kB")]), "dctcp", engine="simpy")
-    simulation.run("1us", progress=False)
-    one = simulation.send("h2", "h0", "30kB")
-    result = simulation.run(progress=False)
-    assert result.explain(one).time_ps == result.flows["fct_ps"][one]
 
 
 def test_traces_and_lists_go_together():

@@ -4,7 +4,6 @@ Processes of a sweep: a script needs no protection from being imported, unless i
 """
 
 import json
-import logging
 import os
 import pickle
 import signal
@@ -78,18 +77,6 @@ def test_what_is_stored_is_not_computed_again(tmp_path):
     assert first.effort() == second.effort()
     shifted = run(Tiny(), tmp_path, seed=1)
     assert shifted.reused == 2  # seed 1 is in both
-
-
-def test_a_damaged_point_is_computed_again_and_the_others_are_not(tmp_path, caplog):
-    whole = run(Tiny(), tmp_path).table
-    path = sorted(tmp_path.rglob("*.parquet"))[1]
-    path.write_bytes(path.read_bytes()[:100])
-    with caplog.at_level(logging.WARNING):
-        again = run(Tiny(), tmp_path)
-    assert again.reused == 3
-    assert path.name in caplog.text
-    pd.testing.assert_frame_equal(again.table, whole)
-    assert run(Tiny(), tmp_path).reused == 4
 
 
 @pytest.mark.slow
