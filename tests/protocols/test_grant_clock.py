@@ -5,18 +5,39 @@ AMRT: gaps that keep the mark, growth into free bandwidth, and a queue that stay
 Polo: the number of packets driven beyond one for each, by the marks of an epoch; losses found without a timeout.
 """
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import rdmacc
+from rdmacc import topology
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.protocols.polo import Polo, end_epoch
 from rdmacc.state import CREDIT, DATA, LAST_HOP, Port, QueuePair
 from rdmacc.switch.anti_ecn import AntiEcn
 from tests import support
-from tests.protocols.test_ren import SLOT, dumbbell
 from tests.support import check_finished, packet_with, samples
+
+SLOT = 1_200_000
+"""Time of a packet of 1,500 B on a link of 10 Gb/s."""
+
+
+def dumbbell(slots):
+    """Return h0, h1 - s0 - s1 - h2, h3 with a bottleneck of `slots` packets a round trip, and 4 ns.
+
+    Hosts' links are 40 times faster. A round trip takes a slot, 93.6 ns on other links and with grants, six delays.
+    """
+    graph = nx.Graph(name="worked example")
+    for i in range(4):
+        topology.add_host(graph, f"h{i}")
+    delay = f"{(slots * 1200 - 1200 - 90) // 6}ns"
+    for i in range(2):
+        topology.add_switch(graph, f"s{i}", "10MB")
+    for host, switch in (("h0", "s0"), ("h1", "s0"), ("h2", "s1"), ("h3", "s1")):
+        topology.add_link(graph, host, switch, "400Gbps", delay)
+    topology.add_link(graph, "s0", "s1", "10Gbps", delay)
+    return graph
 
 
 class Sender(support.Sender):
