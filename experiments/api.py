@@ -55,20 +55,7 @@ from .framework.panels import Bars, Distributions, Lines, Panel, Sketch, Traces,
 from .framework.point import Point
 from .framework.reading import DEFAULT
 from .framework.registry import experiment, load_summary, register_experiment, select, summary_path
-from .framework.rows import (
-    among,
-    by_load,
-    chosen,
-    having,
-    labels_of,
-    means_of,
-    means_over,
-    named,
-    pivoted,
-    reduction,
-    row_of,
-    total,
-)
+from .framework.rows import *
 from .framework.scale import check_scale
 from .framework.texts import claim
 from .framework.trace import first_within, mean_between, settled, shown, time_in, value_at, worst_between

@@ -117,9 +117,6 @@ def test_wrong_handlers_are_refused_when_a_scheme_is_made(part, field):
     assert caught.value.field == field
 
 
-# In the engines
-
-
 # A person's own component, in the simulator
 
 

@@ -295,15 +295,3 @@ def test_a_printed_traceback_ends_in_the_users_line(tmp_path):
     assert len(printed) == 4
     assert "mine.py" in printed[1]
     assert printed[-1].startswith("rdmacc.errors.ConfigError: src = 'h9'")
-
-
-def test_a_notebook_shows_the_cell_alone(capsys):
-    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
-    shell.instance().run_cell(
-        "import rdmacc\nrdmacc.simulate(rdmacc.star(3), rdmacc.incast(['h9'], 'h0', '8kB'), 'dcqcn')"
-    )
-    shell.clear_instance()
-    shown = capsys.readouterr().out
-    assert "src = 'h9'" in shown
-    assert "rdmacc/simulation/" not in shown
-    assert len(shown.splitlines()) < 12

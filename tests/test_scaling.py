@@ -33,29 +33,21 @@ def scaled(name):
         ("timely", "additive_bps", Links("10Gbps", "60us"), 10e6),  # section 4.3
         ("timely", "additive_bps", WEB, 100e6),
         ("irn", "bdp_cap_packets", Links("40Gbps", "24us"), 120),  # SIGCOMM 2018
-        ("irn", "bdp_cap_packets", WEB, 150),  # 12 us of 100 Gb/s are 150 kB
-        ("irn", "bdp_cap_packets", Links("1Tbps", "100us"), 12_500),
         ("irn", "bdp_cap_packets", Links("10Gbps", "2.7us"), 4),  # 3.375, rounded up: a window holds the BDP
-        ("irn", "rto_high_ps", WEB, us(320)),
         ("irn", "rto_high_ps", Links("100Gbps", "240us"), us(3200)),
         ("timely", "t_high_ps", Links("10Gbps", "20us"), us(500)),
         ("timely-hpcc", "t_low_ps", Links("10Gbps", "200us"), us(500)),
         ("swift", "base_target_ps", Links("100Gbps", "14us"), us(20)),
         ("swift", "hop_target_ps", Links("100Gbps", "140us"), us(30.5)),
         ("eqds", "timeout_ps", Links("100Gbps", "50us"), us(219.72)),
-        ("eqds", "timeout_ps", Links("100Gbps", "1ms"), us(3000)),  # RFC 6298: three round trips
         ("eqds", "largest_bytes", Links("100Gbps", "28us"), 415_000),
         ("ndp", "Ndp.timeout_ps", Links("100Gbps", "1ms"), us(3000)),
         ("homa", "resend_interval_ps", Links("100Gbps", "5ms"), us(15_000)),
         ("polo", "kmin_bytes", Links("40Gbps", "8.4us"), 6_000),  # a seventh of 42 kB
-        ("polo", "kmin_bytes", Links("400Gbps", "8.4us"), 60_000),
         ("irn", "bdp_cap_packets", Links("1Mbps", "1us"), 1),
-        ("swift", "initial_window", Links("400Gbps", "12us"), 600.0),
         ("swift", "increase", WEB, 4.0),  # of 1 kB for one of 4 kB
         ("infiniband-cc", "timer_ps", Links("16Gbps", "5us"), 153_600_000),  # Gran et al.
-        ("infiniband-cc", "timer_ps", Links("32Gbps", "5us"), 76_800_000),
         ("ren", "limit_bytes", Links("10Gbps", "10us"), 128_000),  # section 6, and no less
-        ("ren", "limit_bytes", WEB, 320_000),
         ("ren", "least_timeout_ps", Links("10Gbps", "10us"), us(200)),  # 128 kB take 102 us
         ("ren", "least_timeout_ps", WEB, us(50)),
         ("ren", "RenMarker.base_rtt_ps", WEB, us(12)),

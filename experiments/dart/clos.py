@@ -136,7 +136,6 @@ class ClosCase:
 
 
 def mix_on_clos(load: float, mix: str, **options: Any) -> pd.DataFrame:
-    """Return Dart's mix on its own network."""
     return workload.dart_mix(topology.dart_clos(), load, mix, **options)
 
 

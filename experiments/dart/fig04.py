@@ -167,7 +167,6 @@ class Figure4(Experiment):
 
 
 def _draw_diagram(ax: Axes) -> None:
-    """Draw the figure's state diagram of one sender."""
     ax.set_axis_off()
     ax.set(xlim=(0, 1), ylim=(0, 1), title="Dart, figure 4: sender S at the receiver")
     box = {"boxstyle": "round,pad=0.6", "facecolor": "white", "edgecolor": COLOURS["blue"], "linewidth": 1.6}

@@ -170,7 +170,6 @@ class Figure6(Experiment):
 
 
 def _draw_network(ax: Axes) -> None:
-    """Draw the network with both flows' ways."""
     ax.set_axis_off()
     ax.set(xlim=(-0.3, 2.3), ylim=(-0.4, 2.45), title="Dart, figure 6: the way around a congested link")
     at = {

@@ -8,36 +8,108 @@ Deflections, order, lanes and the entries in use are all read from the packet tr
 """
 
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
+from rdmacc.records import Byte
+from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
+from rdmacc.switch.red import EcnStep
 from ..api import *
-from .flow_table import *
 from .setup import *
+
+DRAWN, ROUTED = 12, -1
+_PACKETS = 3
+EXPECTED_STEPS = (
+    ("0xBC starts, long queue", 12, 1),
+    ("0xBC goes on, no queue", 12, 1),
+    ("0x5A goes on, long queue", ROUTED, 1),
+    ("0x5A starts, short queue", ROUTED, 1),
+    ("seven others start, long queue", 12, 8),
+    ("0x77 starts, long queue, table full", ROUTED, 8),
+    ("0xBC ends", 12, 7),
+    ("0xBC again", ROUTED, 7),
+    ("0x78 starts, long queue", 12, 8),
+)
+"""Event, the port that the packet leaves by (-1: that of its route), entries in use afterwards. The figure shows one
+entry, id 0xBC to port 12; the rest of the example is assumed."""
+_HANDLERS: Any = FlowDeflection
+DEFLECTION = next(part for part in PRESET["dart"].switch if isinstance(part, FlowDeflection))
+STEP = next(part for part in PRESET["dart"].switch if isinstance(part, EcnStep))
+
+
+class _Header(Packet):
+    tokens = Byte()
+
+
+def walk() -> list[tuple[str, int, int]]:
+    """Return the steps of `EXPECTED_STEPS` as the handlers take them."""
+    params, chip = DEFLECTION, FlowDeflection.Chip()
+
+    def send(number: int, psn: int, queue_bytes: int) -> int:
+        port, drawn, message, packet = Port(), Port(), Message(), _Header()
+        port.queue_bytes, port.link_class, drawn.number = queue_bytes, IN_NETWORK, DRAWN
+        message.number, message.packets, packet.psn, packet.tokens = number, _PACKETS, psn, params.tokens
+        _HANDLERS.on_route(params, port, chip, message, packet)
+        if packet.verdict == DEFLECT:
+            packet.verdict = ACCEPT
+            _HANDLERS.on_deflect(params, drawn, chip, message, packet)
+            return DRAWN
+        return int(packet.route)
+
+    above, below = params.threshold_bytes + 1, params.threshold_bytes
+    steps = []
+    for (event, _, _), packets in zip(
+        EXPECTED_STEPS,
+        (
+            [(0xBC, 0, above)], [(0xBC, 1, 0)], [(0x5A, 1, above)], [(0x5A, 0, below)],
+            [(number, 0, above) for number in range(1, 8)], [(0x77, 0, above)], [(0xBC, _PACKETS - 1, 0)],
+            [(0xBC, 1, above)], [(0x78, 0, above)],
+        ),
+        strict=True,
+    ):  # fmt: skip
+        ports = {send(*packet) for packet in packets}
+        assert len(ports) == 1
+        steps.append((event, ports.pop(), ENTRIES - chip.keys.count(-1)))
+    return steps
+
+
+def _steps(rows: pd.DataFrame) -> list[tuple[str, float, float]]:
+    """Return the steps of `EXPECTED_STEPS` as the table has them."""
+    found = row_of(rows, "handlers")
+    return [(event, found[f"{event}: port"], found[f"{event}: entries"]) for event, *_ in EXPECTED_STEPS]
+
+
+def _draw_steps(ax: Axes, rows: pd.DataFrame) -> None:
+    """Draw the walk as a list: what happens, where the packet goes, entries in use."""
+    ax.set_axis_off()
+    ax.set(xlim=(0, 1), ylim=(len(EXPECTED_STEPS) + 0.2, -1), title="Dart, figure 7: packets ask the table")
+    ax.text(0.62, -0.6, "leaves by", fontsize=9, color="0.35")
+    ax.text(0.84, -0.6, "entries", fontsize=9, color="0.35")
+    for row, (step, expected) in enumerate(zip(_steps(rows), EXPECTED_STEPS)):
+        event, port, used = step
+        colour = "black" if step == expected else COLOURS["vermilion"]
+        ax.text(0, row + 0.3, event, fontsize=9, va="center", color=colour)
+        ax.text(0.62, row + 0.3, "its route" if port == ROUTED else f"port {port:.0f}", fontsize=9, va="center",
+                color=COLOURS["blue"] if port == DRAWN else "0.35")  # fmt: skip
+        for number in range(ENTRIES):
+            face = COLOURS["blue"] if number < used else "white"
+            ax.plot(
+                0.85 + 0.018 * number, row + 0.3, "s", markersize=5, color=face, markeredgecolor="0.4", clip_on=False
+            )
+
 
 _UP_TO_100_KB = PRESET["dart"].replace(**{"FlowDeflection.short_bytes": "100kB"})
 
 
-def _networks(table: pd.DataFrame) -> pd.DataFrame:
-    rows = wide(table)
-    return rows[rows.index != "handlers"]
+def _rules(rows: pd.DataFrame) -> dict[str, float]:
+    right = sum(one == other for one, other in zip(_steps(rows), EXPECTED_STEPS))
+    return {"steps as stated": right, "most entries in use": rows["most entries in use"].max()}
 
 
-def _of_all(*quantities: str, how: str = "sum") -> Callable[[pd.DataFrame], dict[Any, float]]:
-    """Return a measurement: some quantities of the networks, summed or the greatest."""
-    return lambda table: _networks(table)[list(quantities)].agg(how).to_dict()
-
-
-def _rules(table: pd.DataFrame) -> dict[Any, float]:
-    return {"steps as stated": len(right_steps(table)), **_of_all("most entries in use", how="max")(table)}
-
-
-def _no_deadlock(table: pd.DataFrame) -> Measured:
-    rows = _networks(table)
+def _no_deadlock(rows: pd.DataFrame) -> Measured:
     words = f"{rows['lanes used'].max():.0f} lanes, {rows['PFC pauses'].sum():.0f} pauses by PFC"
-    return Measured(_of_all("unfinished", "steps back to a lane")(table), words)
+    return Measured(total("unfinished", "steps back to a lane")(rows), words)
 
 
-def _occupied(table: pd.DataFrame) -> Measured:
-    rows = _networks(table)
+def _occupied(rows: pd.DataFrame) -> Measured:
     rows = rows[rows["load"].notna() & rows["entries, p99"].notna()]
     rows = rows.set_index(rows["load"].map("{:.0%}".format))
     words = [
@@ -54,30 +126,30 @@ class Figure7(Experiment):
     title = "Packet routing with DFT lookup"
     description = "Dart, figure 7: 8 entries keep a deflected message's packets on one path, in order"
     seed_stride = 8
+    is_wide = True
     claims = (
         claim("dart-f7-1",
-              measure=lambda table: {
-                  "0xBC": scalar(table, "handlers", "0xBC goes on, no queue: port"),
-                  "0x5A": scalar(table, "handlers", "0x5A goes on, long queue: port"),
+              measure=lambda rows: {
+                  "0xBC": row_of(rows, "handlers")["0xBC goes on, no queue: port"],
+                  "0x5A": row_of(rows, "handlers")["0x5A goes on, long queue: port"],
               }, band=All({"0xBC": Exactly(DRAWN), "0x5A": Exactly(ROUTED)})),
         claim("dart-f7-2", measure=_rules,
               band=All({"steps as stated": Exactly(len(EXPECTED_STEPS)), "most entries in use": AtMost(ENTRIES)})),
         claim("dart-f7-3",
-              measure=_of_all("out of order", "discarded bytes", "messages that went two ways", "deflected packets"),
+              measure=total("out of order", "discarded bytes", "messages that went two ways", "deflected packets"),
               band=All({
                   **dict.fromkeys(("out of order", "discarded bytes", "messages that went two ways"), Exactly(0)),
                   "deflected packets": AtLeast(1e5),
               })),
-        claim("dart-f7-4", measure=lambda table: _networks(table)["most deflections of a packet"].max(),
-              band=AtMost(4)),
+        claim("dart-f7-4", measure=lambda rows: rows["most deflections of a packet"].max(), band=AtMost(4)),
         claim("dart-x-4", measure=_occupied,
               band=All({"median": Each(Between(4, 8), "load"), "all 8": Each(LessThan(0.01, "%"), "load")}),
               direction=All({"all 8": Each(LessThan(0.01, "%"), "load")})),
         claim("dart-x-5",
-              measure=lambda table: {
-                  one: scalar(table, "handlers", f"{one} threshold") for one in ("deflection", "ECN")
+              measure=lambda rows: {
+                  one: row_of(rows, "handlers")[f"{one} threshold"] for one in ("deflection", "ECN")
               }, band=All({"deflection": Exactly(15e3), "ECN": Exactly(22.5e3)})),
-        claim("dart-x-6", measure=_of_all("long flows' deflections", "long flows' packets"),
+        claim("dart-x-6", measure=total("long flows' deflections", "long flows' packets"),
               band=All({"long flows' deflections": Exactly(0), "long flows' packets": MoreThan(0)})),
         claim("dart-x-7", measure=_no_deadlock, band=Each(Exactly(0))),
     )  # fmt: skip
@@ -160,10 +232,10 @@ class Figure7(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = _networks(table)
-        rows = rows[rows["load"].notna()]
+        every = wide(table)
+        rows = every[every["load"].notna()]
         figure, (left, right) = subplots(1, 2, figsize=(10, 4.2), width_ratios=(1.25, 1))
-        draw_steps(left, table)
+        _draw_steps(left, every)
         numbers = np.arange(1, ENTRIES + 1)
         for shift, colour, (_, row) in zip((-0.2, 0.2), ("sky", "blue"), rows.iterrows(), strict=True):
             counts = np.array([row[f"entries, {number}"] for number in numbers])

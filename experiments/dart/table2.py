@@ -4,7 +4,7 @@ Both compare Dart with DCQCN, which has the same flows. Load increase counts the
 counts the links that a short flow's packet crosses. Setup: `rdmacc.experiments.dart.clos`.
 """
 
-from rdmacc.experiments.dart.tables import ALL_RUNS, TableFigure, table_claims
+from rdmacc.experiments.dart.table1 import ALL_RUNS, TableFigure, table_claims
 from rdmacc.workload import DART_MIXES
 from ..api import *
 from .clos import *

@@ -18,7 +18,6 @@ END_PS, SEEDS = {"quick": ms(10), "paper": ms(100)}, {"quick": 1, "paper": 6}
 
 
 def fabric() -> Graph:
-    """Return four hosts and three behind two switches."""
     return topology.dumbbell(4, 3, rate="40Gbps", bottleneck_rate="160Gbps", delay="1us")
 
 

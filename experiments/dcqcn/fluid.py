@@ -27,7 +27,6 @@ JOINING = [("h1", "h0", "1GB"), ("h2", "h0", "1GB", JOIN_PS), ("h3", "h0", "2MB"
 
 
 def model_of(flows: int) -> DcqcnFluid:
-    """Return the model of some flows that start together."""
     return DcqcnFluid(flows=flows, duration_ps="60ms", step_ps="8us", ramp="extended")
 
 
@@ -44,7 +43,6 @@ def gaps(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _queue(frame: pd.DataFrame) -> pd.Series:
-    """Return the queue over time of a comparison."""
     curve = frame[frame["quantity"] == "queue"].set_index("x")["value"]
     return curve.set_axis(curve.index.astype(np.int64))
 

@@ -89,11 +89,9 @@ class Band(ABC):
         """Return how far a value is inside each bound (above zero) or outside, relative to it; 0 is on the bound."""
 
     def margin(self, value: Value) -> float:
-        """Return the least of the margins."""
         return float(min(self.margins(value), default=-math.inf))
 
     def holds(self, value: Value) -> bool:
-        """Return whether the band holds."""
         found = self.margins(value)
         return bool(found) and all(one > 0 if self.is_open else one >= -_ROUNDING for one in found)
 
@@ -271,7 +269,6 @@ class Exactly(Number):
 
 
 def in_brackets(slack: float) -> str:
-    """Return a slack in words; empty if there is none."""
     return f" ({show(slack, '%')} slack)" if slack else ""
 
 

@@ -84,7 +84,6 @@ class CaseFigure(Experiment):
         return found
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure."""
         return self.draw(wide(table))
 
 

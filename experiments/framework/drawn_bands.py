@@ -22,22 +22,16 @@ def with_bands(figures: Sequence[Figure]) -> Figure:
     samples differ in position between figures are overlaid as thin lines. The other figures are closed.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.container import ErrorbarContainer
 
     first, *others = figures
     if not others:
         return first
     for place, ax in enumerate(first.axes):
         likes = [one.axes[place] for one in others if len(one.axes) == len(first.axes)]
-        caps = {id(cap) for one in ax.containers if isinstance(one, ErrorbarContainer) for cap in one.lines[1]}
-        for number, line in enumerate(list(ax.lines)):
-            if id(line) in caps:
-                continue
-            _spread_line(ax, line, [like.lines[number] for like in likes if len(like.lines) > number])
-        for number, bars in enumerate(list(ax.containers)):
-            _spread_bars(ax, bars, [like.containers[number] for like in likes if len(like.containers) > number])
-        for number, dots in enumerate(list(ax.collections)):
-            _spread_dots(ax, dots, [like.collections[number] for like in likes if len(like.collections) > number])
+        for kind, spread in (("lines", _spread_line), ("containers", _spread_bars), ("collections", _spread_dots)):
+            every = [list(getattr(like, kind)) for like in likes]
+            for number, one in enumerate(list(getattr(ax, kind))):
+                spread(ax, one, [found[number] for found in every if len(found) > number])
         ax.relim()
         ax.autoscale_view()
     words = f"bands: range of {len(figures)} seeds"
@@ -48,9 +42,13 @@ def with_bands(figures: Sequence[Figure]) -> Figure:
 
 
 def _spread_line(ax: Axes, line: Any, others: Sequence[Any]) -> None:
+    from matplotlib.container import ErrorbarContainer
+
     drawn = [tuple(np.asarray(axis) for axis in one.get_data()) for one in (line, *others)]
     if line.get_transform() != ax.transData or any(y.dtype.kind not in "fiu" for _, y in drawn):
         return  # a line across the axes, or one without numbers
+    if any(line in one.lines[1] for one in ax.containers if isinstance(one, ErrorbarContainer)):
+        return
     x, y = drawn[0]
     if any(not np.array_equal(x, other) for other, _ in drawn[1:]):
         for other_x, other_y in drawn[1:]:
@@ -84,11 +82,8 @@ def _spread_bars(ax: Axes, bars: Any, others: Sequence[Any]) -> None:
     if not is_alike:
         return
     upright = bars.orientation != "horizontal"
-    for bar, *likes in zip(bars, *others, strict=True):
-        boxes = [
-            (one.get_y(), one.get_height()) if upright else (one.get_x(), one.get_width()) for one in (bar, *likes)
-        ]
-        ends = [base + length for base, length in boxes]
+    for every in zip(bars, *others, strict=True):
+        bar, ends = every[0], [one.get_bbox().y1 if upright else one.get_bbox().x1 for one in every]
         if min(ends) == max(ends) or not np.isfinite(ends).all():
             continue
         if upright:

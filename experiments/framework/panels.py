@@ -64,9 +64,10 @@ class Panel(ABC):
     """What else to set on the axes: `xlim`, `ylim` and such, by matplotlib's names."""
     legend: Mapping[str, Any] | None = field(default_factory=lambda: {"fontsize": 8})
     """How the legend looks; None: there is none."""
+    also: Callable[[Axes, pd.DataFrame], object] | None = None
+    """Draws what else belongs there, at last."""
 
     def draw(self, ax: Axes, table: pd.DataFrame) -> None:
-        """Draw it."""
         for name, level in self.levels.items():
             ax.axhline(level * self.factor, color="0.5", linewidth=1, linestyle=":", label=name)
         for name, at in self.verticals.items():
@@ -76,6 +77,8 @@ class Panel(ABC):
         ax.set(title=self.title, **self.axes)
         if self.legend is not None and ax.get_legend_handles_labels()[0]:
             ax.legend(**self.legend)
+        if self.also is not None:
+            self.also(ax, table)
 
     @abstractmethod
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:

@@ -59,7 +59,6 @@ class Question:
 
     @property
     def default(self) -> Reading:
-        """The default answer."""
         return self.readings[0]
 
 
@@ -68,7 +67,6 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {}
 
 
 def register(paper: str, *questions: Question) -> tuple[Question, ...]:
-    """Add a paper's questions, and return them."""
     names = Counter([DEFAULT, *(one.name for question in questions for one in question.readings)])
     twice = [name for name, count in names.items() if count > 1]
     if twice:
@@ -78,7 +76,6 @@ def register(paper: str, *questions: Question) -> tuple[Question, ...]:
 
 
 def read(path: Path) -> tuple[Question, ...]:
-    """Return the questions in a ``readings.toml``."""
     found = []
     for one in read_texts(path)["question"]:
         readings = tuple(Reading(**each) for each in one.pop("reading"))
@@ -102,7 +99,6 @@ def _joined(value: Any) -> Any:
 
 
 def questions_of(name: str) -> tuple[Question, ...]:
-    """Return the open questions of an experiment's paper."""
     return QUESTIONS.get(name.partition(".")[0], ())
 
 

@@ -27,7 +27,6 @@ _WORDS = {"by": By, "kind": Kind, "chosen": Chosen, "expect": Outcome}
 
 
 def read_claims(path: Path) -> dict[str, dict[str, Any]]:
-    """Return what a ``claims.toml`` says of each claim."""
     texts = read_texts(path)
     shared = texts.pop("shared", {})
     found: dict[str, dict[str, Any]] = {}

@@ -39,12 +39,10 @@ def templates() -> Environment:
 
 
 def html(template: str, /, **values: Any) -> str:
-    """Return a page in HTML."""
     return templates().get_template(template).render(values)
 
 
 def page(template: str, /, **values: Any) -> str:
-    """Return a page in Markdown."""
     return html(template, **values).strip("\n") + "\n"
 
 
@@ -78,13 +76,11 @@ def claim_rows(checks: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
 
 
 def count_outcomes(checks: pd.DataFrame) -> dict[Outcome, int]:
-    """Return the number of checks per outcome."""
     counts = checks["verdict"].value_counts()
     return {outcome: int(counts.get(outcome.value, 0)) for outcome in Outcome}
 
 
 def counted(counts: Mapping[Outcome, int]) -> str:
-    """Return the number of checks per outcome in words."""
     hold, direction, undecided, fail, rest = counts.values()
     words = f"{hold} hold, {direction} direction only, {undecided} undecided, {fail} do not hold, {rest} not judged"
     return words if undecided else words.replace(", 0 undecided", "")

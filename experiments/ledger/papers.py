@@ -32,7 +32,6 @@ def with_score(readme: str) -> str:
 
 
 def papers_page() -> str:
-    """Return the page on the papers, in Markdown."""
     return page(
         "papers.md", papers=PAPERS, score=score_text(), standing=standing_text(), readings=readings_text(),
         notebooks=[one for one in PAPERS if (_ROOT / "notebooks" / f"{one}.ipynb").exists()],

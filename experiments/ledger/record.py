@@ -24,7 +24,6 @@ from rdmacc.sweep.store import write_atomically
 
 
 def ledger_path(name: str) -> Path:
-    """Return the file that has an experiment's line."""
     return summary_path(name).with_name("ledger.jsonl")
 
 
@@ -81,7 +80,6 @@ def _rounded(value: float) -> float | None:
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, float | None]]:
-    """Return numbers by their whole name."""
     if isinstance(value, Mapping):
         for key, one in value.items():
             yield from _flat(one, f"{name} / {key}" if name else str(key))

@@ -17,7 +17,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.claim import By
+from rdmacc.experiments.framework.claim import By, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT
@@ -88,7 +88,6 @@ class Report:
 
     @property
     def index(self) -> Path:
-        """The front page."""
         return self.folder / "index.html"
 
     def add(self, entry: Entry) -> None:
@@ -194,18 +193,14 @@ class Report:
         return html(
             "figure.html",
             title=f"{_heading(one.name)}: {one.title}",
-            heading=_heading(one.name),
-            caption=one.title,
-            name=one.name,
-            description=one.description,
+            entry=entry,
+            figure=one,
             claims=claim_rows(self._checks.get(one.name, {})),
             seeding="" if entry.table is None else self._seeding(one, entry.table),
             about=[Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(part)))) for part in about(one)],
             provenance=provenance,
-            failure=entry.failure,
             is_drawn=self._is_drawn(entry),
             scenes=[scene for scene in self._scenes() if scene.figure == one.name],
-            has_table=entry.table is not None,
             before=names[place - 1] if place else "",
             after=names[place + 1] if place + 1 < len(names) else "",
         )
@@ -217,20 +212,12 @@ class Report:
         done = [entry for _, entry in self._ordered(self._entries) if entry.table is not None]
         seconds = sum(float(entry.effort.get("wall_s", 0.0)) for entry in done)
         hops = sum(int(entry.provenance.get("packet_hops", 0)) for entry in done)
-        groups: dict[str, list[dict[str, Any]]] = {}
+        groups: dict[str, list[tuple[Entry, str, bool, dict[Outcome, int]]]] = {}
         for name, entry in self._ordered(self._entries):
             counts = count_outcomes(self._checks[name][DEFAULT]) if name in self._checks else {}
-            groups.setdefault(name.partition(".")[0], []).append(
-                {
-                    "name": name,
-                    "heading": _heading(name),
-                    "title": entry.experiment.title,
-                    "description": entry.experiment.description,
-                    "failure": entry.failure,
-                    "is_drawn": self._is_drawn(entry),
-                    "counts": [(KINDS[outcome], count) for outcome, count in counts.items() if count],
-                    "words": ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items() if count),
-                }
+            some = {outcome: count for outcome, count in counts.items() if count}
+            groups.setdefault(_name(name.partition(".")[0]), []).append(
+                (entry, _heading(name), self._is_drawn(entry), some)
             )
         return html(
             "index.html",
@@ -242,12 +229,12 @@ class Report:
             planned=len(self._planned),
             hops=f"{hops:,}",
             effort=f"{seconds:,.0f} s of simulation, {hops / seconds / 1e6:.2f} M/s" if seconds else "",
-            outcomes=[(outcome.value, kind) for outcome, kind in KINDS.items()],
+            kinds=KINDS,
             score=self._score(),
-            failures=[{"name": name, "failure": failure} for name, failure in self.failures.items()],
+            failures=self.failures,
             changes=None if self._before is None else self.changes(),
             since=self._since,
-            groups=[{"name": _name(group), "entries": entries} for group, entries in groups.items()],
+            groups=groups,
             scenes=self._scenes(),
         )
 

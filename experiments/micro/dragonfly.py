@@ -32,7 +32,7 @@ ROUTERS, HOSTS, GLOBAL_LINKS = 4, 2, 2
 """a, p and h."""
 TRAFFICS = ("uniform", "adversarial")
 _CLOSED = ("minimal", "Valiant")
-ROUTINGS = (*_CLOSED, "adaptive")
+_LOOKS = {"minimal": ("minimal", "blue"), "Valiant": ("Valiant", "vermilion"), "adaptive": ("adaptive", "green")}
 _GROUPS = ROUTERS * GLOBAL_LINKS + 1
 _N = ROUTERS * HOSTS * _GROUPS
 _LINE_RATE = scheme("line-rate", payload_bytes=1000, header_bytes=48).replace(buffer=DropTail())
@@ -98,6 +98,11 @@ def _latency(rows: pd.DataFrame) -> pd.Series[float]:
     ]
 
 
+def _draw_bounds(traffic: str, ax: Axes, table: pd.DataFrame) -> None:
+    for routing, (_, colour) in _LOOKS.items():
+        ax.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
+
+
 @register_experiment
 class Dragonfly(Experiment):
     name = "micro.dragonfly"
@@ -117,11 +122,20 @@ class Dragonfly(Experiment):
               ], band=Rises()),
         claim("micro-dragonfly-3a", measure=_latency, band=Each(Between(0.98, 1.1), of="run")),
     )  # fmt: skip
+    panels = tuple(
+        Lines(
+            quantity="latency, mean", looks=_LOOKS, by="routing", where={"traffic": traffic}, over="load", log="y",
+            title=traffic, xlabel="load of the hosts' links; dashed: closed form", label="mean latency", unit="us",
+            also=partial(_draw_bounds, traffic),
+        )
+        for traffic in TRAFFICS
+    )  # fmt: skip
+    grid = MappingProxyType({"sharey": True})
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         packets = 100 if check_scale(scale) == "quick" else 1000
         for traffic in TRAFFICS:
-            for routing in ROUTINGS:
+            for routing in _LOOKS:
                 is_adaptive = routing == "adaptive"
                 most = ADAPTIVE[traffic] if is_adaptive else most_load(traffic, routing)
                 how = _LINE_RATE.replace(routing="adaptive") if is_adaptive else _LINE_RATE
@@ -151,18 +165,3 @@ class Dragonfly(Experiment):
             "missing": (int((flows["status"] != "finished").sum()) + result.counters.dropped_packets, ""),
         }
         return tidy(point.name, numbers)
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        looks = {name: (name, colour) for name, colour in zip(ROUTINGS, ("blue", "vermilion", "green"), strict=True)}
-        panels = [
-            Lines(
-                quantity="latency, mean", looks=looks, by="routing", where={"traffic": traffic}, over="load", log="y",
-                title=traffic, xlabel="load of the hosts' links; dashed: closed form", label="mean latency", unit="us",
-            )
-            for traffic in TRAFFICS
-        ]  # fmt: skip
-        figure = self.drawn(panels, table, sharey=True)
-        for ax, traffic in zip(figure.axes, TRAFFICS, strict=True):
-            for routing, (_, colour) in looks.items():
-                ax.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
-        return figure

@@ -15,7 +15,6 @@ _COUNT = 2000
 
 
 def errors(scheme: str, load: float, count: int = _COUNT) -> pd.DataFrame:
-    """Return the rows of the record for a scheme and a load."""
     network = topology.leaf_spine(8, 8, 8, rate="100Gbps", delay="1us")
     work = workload.poisson(network, "web_search", load, count=count)
     found = compare(MaxMin(network=network, workload=work, scheme=scheme))
@@ -35,7 +34,6 @@ def errors(scheme: str, load: float, count: int = _COUNT) -> pd.DataFrame:
 
 
 def main() -> None:
-    """Write the record."""
     tables = [errors(scheme, load) for scheme in SCHEMES for load in LOADS]
     pd.concat(tables, ignore_index=True).round(4).to_csv(RECORD, index=False)
 

@@ -63,6 +63,23 @@ def _received(flows: int, every_ps: int) -> list[Probe]:
     return [probes.field("flow", i, "received_packets", every_ps) for i in range(flows)]
 
 
+def _cases(phase: int, incasts: Iterable[int]) -> Iterator[tuple[str, int, Any, Any, int | None, list[Probe]]]:
+    """Yield kind, flows, network, workload, end and probes of each run."""
+    for flows in (2, 4):
+        until = (2 * flows - 1) * phase
+        watch = [*_received(flows, until // _SAMPLES), probes.queue("s0", "h0", until // _SAMPLES // 5)]
+        yield "convergence", flows, partial(_star, flows + 1), partial(_start_and_stop, flows, phase), until, watch
+    for flows in incasts:
+        watch = [probes.queue("s0", "h0", us(1))]
+        yield "incast", flows, partial(_star, flows + 1), partial(_incast, flows), None, watch
+    near_and_far, pairs = [("h1", "h0"), ("h2", "h0")], _two_bottlenecks().graph["flows"]
+    for kind, network, ends, gap, until in (
+        ("RTT fairness", _near_and_far, near_and_far, 0, 4 * phase),
+        ("two bottlenecks", _two_bottlenecks, pairs, 2 * phase, 6 * phase),
+    ):
+        yield kind, len(ends), network, partial(_long, ends, gap), until, _received(len(ends), until // _SAMPLES)
+
+
 def _goodputs(result: Result, flows: int) -> list[pd.Series]:
     """Return each flow's goodput over the periods of its probe, in bit/s."""
     found = []
@@ -89,44 +106,15 @@ class SenderSchemes(Experiment):
         claim("micro-senders-1a", measure=_lost_with_pfc, band=Exactly(0)),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         phase = ms(2) if is_quick else ms(20)
-        points = []
-
-        def add(
-            name: str,
-            kind: str,
-            flows: int,
-            network: Callable[[], Graph],
-            work: Callable[[], pd.DataFrame],
-            until: int | None,
-            watch: list[Probe],
-        ) -> None:
+        cases = list(_cases(phase, (8, 32) if is_quick else (8, 32, 256, 1000)))
+        for name, (kind, flows, network, work, until, watch) in product(SENDERS, cases):
             scenario = Scenario(network=network, workload=work, scheme=name, seed=seed, until=until, probes=watch)
             labels = {"scheme": name, "kind": kind, "flows": flows, "phase_ps": phase}
             cost = flows if until is None else 100.0 * until / phase
-            points.append(Point(name=f"{name}, {kind} of {flows}", scenario=scenario, labels=labels, cost=cost))
-
-        for name in SENDERS:
-            for flows in (2, 4):
-                until = (2 * flows - 1) * phase
-                every = until // _SAMPLES
-                watch = [*_received(flows, every), probes.queue("s0", "h0", every // 5)]
-                work = partial(_start_and_stop, flows, phase)
-                add(name, "convergence", flows, partial(_star, flows + 1), work, until, watch)
-            for flows in (8, 32) if is_quick else (8, 32, 256, 1000):
-                watch = [probes.queue("s0", "h0", us(1))]
-                add(name, "incast", flows, partial(_star, flows + 1), partial(_incast, flows), None, watch)
-            until = 4 * phase
-            pairs = [("h1", "h0"), ("h2", "h0")]
-            watch = _received(2, until // _SAMPLES)
-            add(name, "RTT fairness", 2, _near_and_far, partial(_long, pairs, 0), until, watch)
-            until = 6 * phase
-            pairs = _two_bottlenecks().graph["flows"]
-            watch = _received(3, until // _SAMPLES)
-            add(name, "two bottlenecks", 3, _two_bottlenecks, partial(_long, pairs, 2 * phase), until, watch)
-        return points
+            yield Point(name=f"{name}, {kind} of {flows}", scenario=scenario, labels=labels, cost=cost)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         kind, flows, phase = point.labels["kind"], point.labels["flows"], point.labels["phase_ps"]

@@ -27,7 +27,6 @@ _PATHS = ("without the link", "other paths", "other paths, 2")
 
 
 def network(has_link: bool = True) -> topology.Graph:
-    """Return the network, with the link that fails or without it."""
     graph = topology.leaf_spine(leaves=8, spines=8, hosts_per_leaf=16, rate="400Gbps", delay="500ns")
     if not has_link:
         graph.remove_edge(*LINK)

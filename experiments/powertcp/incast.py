@@ -29,13 +29,11 @@ def flows_of(case: str) -> pd.DataFrame:
 
 
 def of_case(rows: pd.DataFrame, quantity: str, *cases: str, names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return a number of some schemes, by case."""
     found = {case: means_of(rows, LOOKS, case=case, quantity=quantity) for case in cases}
     return {case: {name: one[name] for name in names} for case, one in found.items()}
 
 
 def own(rows: pd.DataFrame, quantity: str, *cases: str) -> dict[str, float]:
-    """Return PowerTCP's number, by case."""
     return {case: one["PowerTCP"] for case, one in of_case(rows, quantity, *cases, names=("PowerTCP",)).items()}
 
 

@@ -17,7 +17,6 @@ SHORT_BYTES, LONG_BYTES = 10_000, 1_000_000
 
 
 def traffic(scale: str, setup: str, seed: int) -> pd.DataFrame:
-    """Return web search at 60%."""
     network, duration = fabric(4 if scale == "paper" else 2), ps(RUNS[scale][setup])
     if setup == "paper":
         return workload.poisson(network, "web_search", LOAD, of="uplink", duration=duration, seed=seed)

@@ -25,7 +25,6 @@ def flows(scale: str, seed: int) -> pd.DataFrame:
 
 
 def of(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
-    """Return a number by scheme: the mean over the seeds."""
     return means_of(rows, LOOKS, quantity=quantity)
 
 

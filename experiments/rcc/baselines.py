@@ -46,6 +46,10 @@ def _reductions(rows: pd.DataFrame, *schemes: str) -> dict[str, float]:
     return {words: 1 - 1 / ratio for words, ratio in _ratios(rows, "RCC", *schemes).items()}
 
 
+def _draw_ours(quantity: str, ax: Axes, rows: pd.DataFrame) -> None:
+    ax.axvline(_found(rows, quantity)["RCC"].mean() / 1e6, color="0.4", linestyle=":", linewidth=1.2)
+
+
 @register_experiment
 class Baselines(FatTreeFigure):
     name = "rcc.baselines"
@@ -72,17 +76,9 @@ class Baselines(FatTreeFigure):
         panels = [
             Bars(
                 quantity=f"{kind} mean", looks=looks, by=("scheme", "changes"), is_flat=True, unit="us", label="FCT",
-                title=f"average of {kind} flows", legend=None,
+                title=f"average of {kind} flows", legend=None, also=partial(_draw_ours, f"{kind} mean"),
             )
             for kind in ("all", "short", "long")
         ]  # fmt: skip
-        figure = self.drawn(
-            panels,
-            rows,
-            f", web search at {rows['load'].iloc[0]:.0%} (dotted: as in the figures)",
-            size=(4, 4.6),
-            sharey=True,
-        )
-        for ax, panel in zip(figure.axes, panels, strict=True):
-            ax.axvline(_found(rows, panel.quantity)["RCC"].mean() / 1e6, color="0.4", linestyle=":", linewidth=1.2)
-        return figure
+        more = f", web search at {rows['load'].iloc[0]:.0%} (dotted: as in the figures)"
+        return self.drawn(panels, rows, more, size=(4, 4.6), sharey=True)

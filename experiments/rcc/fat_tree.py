@@ -82,7 +82,6 @@ class Workload:
     """Larger messages are cut to this at paper scale; empty: none are."""
 
     def arrival_ms(self, scale: str) -> float:
-        """Return for how long messages arrive."""
         return self.paper_ms if scale == "paper" else self.quick_ms
 
 
@@ -110,7 +109,6 @@ def sizes_of(name: str, scale: str) -> SizeDistribution:
 
 
 def traffic(name: str, scale: str, load: float, seed: int) -> pd.DataFrame:
-    """Return the messages of a workload at a load."""
     duration = f"{WORKLOADS[name].arrival_ms(scale)}ms"
     return workload.poisson(TREES[scale](), sizes_of(name, scale), load, duration=duration, seed=seed)
 
@@ -125,7 +123,6 @@ def scheme_for(scheme: str, sizes: SizeDistribution, changes: Changes = ()) -> S
 
 
 def differences(changes: Changes) -> str:
-    """Return changed parameters in words."""
     return ", ".join(f"{name} {value}" for name, value in changes)
 
 

@@ -10,7 +10,6 @@ _MARKERS = {"rcc": "D", "hpcc": "o", "homa": "s", "expresspass": "^", "dcqcn-cnp
 
 
 def ran(rows: pd.DataFrame, schemes: Iterable[str], name: str) -> list[str]:
-    """Return the schemes that have run a workload."""
     found = set(rows.loc[rows["workload"] == name, "scheme"])
     return [scheme for scheme in schemes if scheme in found]
 

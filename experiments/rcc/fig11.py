@@ -1,6 +1,6 @@
 """RCC, figure 11: FCT by flow size under data mining. Setup: `rdmacc.experiments.rcc.fat_tree`."""
 
-from rdmacc.experiments.rcc.breakdown import BETTER, LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, Breakdown
+from rdmacc.experiments.rcc.fig10 import BETTER, LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, Breakdown
 from ..api import *
 from .fat_tree import *
 from .fct import *

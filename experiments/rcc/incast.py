@@ -59,7 +59,6 @@ class IncastCase:
     """0: as many as the scale has."""
 
     def changes(self) -> dict[str, Any]:
-        """Return the changes to the preset's scheme."""
         if not self.scheme.startswith("rcc"):
             return {}
         found: dict[str, Any] = {"start": self.start, "ewa_eta": self.eta, "has_floor": self.has_floor}
@@ -71,7 +70,6 @@ class IncastCase:
 
     @property
     def name(self) -> str:
-        """Everything in words."""
         parts = [self.scheme, self.start, f"eta {self.eta:g}", *["no floor"] * (not self.has_floor), self.size]
         parts += [f"n {self.late_samples}"] * bool(self.late_samples)
         parts += [f"jitter {self.jitter_us:g} us"] * (self.jitter_us >= 0)
@@ -80,7 +78,6 @@ class IncastCase:
 
     @property
     def label(self) -> str:
-        """For a legend."""
         words = {REQUEST: "share in the request", LINE_RATE: "line rate"}[self.start] * self.scheme.startswith("rcc")
         parts = [words] * bool(words) + [f"η = {self.eta:g}"] * (self.eta < 1) + ["no floor"] * (not self.has_floor)
         return NAMES[self.scheme] + (f" ({', '.join(parts)})" if parts else "")

@@ -26,7 +26,6 @@ CURVES = {
 
 
 def _swings(rows: pd.DataFrame, form: str, quantity: str) -> pd.Series:
-    """Return a swing by K_d."""
     return chosen(rows, form=form).set_index("kd")[quantity].sort_index()
 
 
@@ -61,6 +60,10 @@ def _earlier(rows: pd.DataFrame) -> Measured:
     return Measured(numbers, f"{words}; roots {linear_limit('accumulating'):.3g}")
 
 
+def _draw_roots(form: str, ax: Axes, _: pd.DataFrame) -> None:
+    ax.axvline(linear_limit(form), color="0.3", linewidth=1, linestyle="--")
+
+
 _LINEAR = "packets over the limit of the roots"
 _LATE = "recursion with late increases over packets"
 
@@ -80,6 +83,16 @@ class Limits(Experiment):
               measure=lambda rows: {words: _swings(rows, form, "packets")[PID.kd] for form, words in FORMS.items()},
               band=All({FORMS["accumulating"]: LessThan(OSCILLATES), FORMS["pd"]: AtLeast(OSCILLATES)})),
     )  # fmt: skip
+    panels = tuple(
+        Lines(
+            looks=CURVES, by="quantity", where={"form": form}, over="kd", title=title, xlabel="$K_d$ (1/s)",
+            label="swing of the queue (targets)", levels={"_": OSCILLATES}, axes={"ylim": (0, None)},
+            also=partial(_draw_roots, form),
+        )
+        for form, title in FORMS.items()
+    )  # fmt: skip
+    grid = MappingProxyType({"sharey": True, "legend": "outside lower center"})
+    more = f", $K_p$ = {KP:g}/s (dotted: counts as oscillation; dashed: the roots)"
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         lasts_ps = _LASTS_PS[check_scale(scale)]
@@ -104,22 +117,3 @@ class Limits(Experiment):
             )
             numbers[name] = (swing, "target")
         return tidy(point.name, numbers)
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        panels = [
-            Lines(
-                looks=CURVES, by="quantity", where={"form": form}, over="kd", title=title, xlabel="$K_d$ (1/s)",
-                label="swing of the queue (targets)", levels={"_": OSCILLATES}, axes={"ylim": (0, None)},
-            )
-            for form, title in FORMS.items()
-        ]  # fmt: skip
-        figure = self.drawn(
-            panels,
-            table,
-            f", $K_p$ = {KP:g}/s (dotted: counts as oscillation; dashed: the roots)",
-            sharey=True,
-            legend="outside lower center",
-        )
-        for ax, form in zip(figure.axes, FORMS, strict=True):
-            ax.axvline(linear_limit(form), color="0.3", linewidth=1, linestyle="--")
-        return figure

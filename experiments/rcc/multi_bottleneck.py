@@ -125,7 +125,6 @@ def _verdicts(result: Result) -> tuple[dict[str, tuple[float, str]], dict[int, p
 
 
 def _by_bin(trace: pd.Series, kind: int, edges: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray:
-    """Return how long a verdict stood in each bin."""
     times = np.append(trace.index.to_numpy(), edges[-1])
     stood = np.concatenate([[0.0], np.cumsum(np.diff(times) * (trace.to_numpy() == kind))])
     return np.diff(np.interp(edges, times, stood))
@@ -168,5 +167,4 @@ def draw_types(ax: Axes, table: pd.DataFrame, point: str) -> None:
 
 
 def point_name(table: pd.DataFrame, scheme: str) -> str:
-    """Return the name of a scheme's first point."""
     return str(table["point"].array[having(table, scheme=scheme)][0])

@@ -26,7 +26,6 @@ PUBLISHED_TOTAL, DCQCN_TOTAL = 52, 60
 
 
 def bytes_of(record: type[Record], name: str) -> int:
-    """Return the size of a record's field."""
     return int(np.dtype({field.name: field.code for field in record.fields}[name]).itemsize)
 
 

@@ -38,7 +38,6 @@ def _point(gains: str, base_rtt_ps: int, form: str) -> str:
 
 
 def _swings(rows: pd.DataFrame, gains: str, form: str) -> pd.Series:
-    """Return swings by base RTT."""
     rows = chosen(rows, gains=gains, form=form)
     return rows["swing"].set_axis([f"{rtt / 1e6:g} us" for rtt in rows["base_rtt_ps"]])
 

@@ -38,12 +38,10 @@ LONG_BYTES = 1_000_000
 
 
 def one_switch() -> Graph:
-    """Return 32 hosts around a switch."""
     return topology.star(32, rate="100Gbps", delay="3us", buffer="32MB")
 
 
 def traffic(scale: str, load: float, seed: int) -> pd.DataFrame:
-    """Return the messages of a point."""
     sizes = SIZES["web_search"].capped(CAPS[scale])
     return workload.poisson(one_switch(), sizes, load, duration=ARRIVALS[scale], seed=seed)
 

@@ -26,6 +26,12 @@ def _star(rate: str, senders: int) -> Graph:
     return topology.star(senders + 1, rate=f"{rate}bps", delay=ps(_STAR_PS[rate]), buffer=BUFFER)
 
 
+def _point(case: str, rate: str, weight: str, seed: int, network: Any, work: Any, cost: float) -> Point:
+    scenario = Scenario(network=network, workload=work, scheme=scheme_of(rate, weight), seed=seed)
+    labels = {"case": case, "rate": rate, "weight": weight}
+    return Point(name=f"{case}, {rate}, {weight}", scenario=scenario, labels=labels, cost=cost)
+
+
 def _rtts(table: pd.DataFrame, case: str) -> pd.Series:
     rows = chosen(wide(table), case=case)
     return rows.set_index(rows["rate"] + ", " + rows["weight"])["RTTs to converge"]
@@ -49,30 +55,19 @@ class ExpressPassNs2(Experiment):
               band=Each(Each(Within(1, by=CLOSE)), of="run")),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
-        points = []
-
-        def add(case: str, rate: str, weight: str, topology: Any, work: Any, cost: float, **more: Any) -> None:
-            scheme = preset("expresspass-2017").at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight])
-            scenario = Scenario(network=topology, workload=work, scheme=scheme, seed=seed, **more)
-            labels = {"case": case, "rate": rate, "weight": weight}
-            points.append(Point(name=f"{case}, {rate}, {weight}", scenario=scenario, labels=labels, cost=cost))
-
         for weight in WEIGHTS:
             for rate in ("10G", "100G"):
                 for case, (senders, size) in INCASTS.items():
-                    if is_quick and size * senders > 8_000_000:
-                        continue
-                    work = partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size)
-                    add(case, rate, weight, partial(_star, rate, senders), work, 1.0)
-                points.append(joining_point(TWO, rate, weight, seed))
-            points.append(joining_point(TEN, "10G", weight, seed))
-        if not is_quick:
-            for load in LOADS:
-                work = partial(stored_flows, f"expresspass_ns2_web_search_{load}")
-                add(f"web search, {load}%", "10G", "w 1/16", fat_tree, work, 100.0)
-        return points
+                    if not (is_quick and size * senders > 8_000_000):
+                        work = partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size)
+                        yield _point(case, rate, weight, seed, partial(_star, rate, senders), work, 1.0)
+                yield joining_point(TWO, rate, weight, seed)
+            yield joining_point(TEN, "10G", weight, seed)
+        for load in () if is_quick else LOADS:
+            work = partial(stored_flows, f"expresspass_ns2_web_search_{load}")
+            yield _point(f"web search, {load}%", "10G", "w 1/16", seed, fat_tree, work, 100.0)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         case, flows = point.labels["case"], result.flows

@@ -67,24 +67,20 @@ class HomaNs3(Experiment):
               band=Each(Each(Within(1, by=CLOSE)), of="run")),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
-        points = []
-
-        def add(name: str, case: str, rate: str, topology: Any, work: Any, cost: float, **changes: Any) -> None:
-            scheme = preset("homa-ns3").at(f"{rate}bps")["homa"].replace(**changes)
-            scenario = Scenario(network=topology, workload=work, scheme=scheme, seed=seed)
-            points.append(Point(name=name, scenario=scenario, labels={"case": case, "rate": rate}, cost=cost))
-
-        for rate in DELAYS:
-            for case, (senders, size) in INCASTS.items():
-                changes = {"DropTail.limit_bytes": _MANY_BYTES} if senders == 32 else {}
-                work = partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size)
-                add(f"{case}, {rate}", case, rate, partial(_star, rate, senders), work, 1.0, **changes)
-        if not is_quick:
-            for case, trace in W5.items():
-                add(case, case, "10G", _fabric, partial(stored_flows, f"homa_ns3_w5_{trace}"), 100.0)
-        return points
+        for rate, (case, (senders, size)) in product(DELAYS, INCASTS.items()):
+            homa = preset("homa-ns3").at(f"{rate}bps")["homa"]
+            scenario = Scenario(
+                network=partial(_star, rate, senders), seed=seed,
+                workload=partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size),
+                scheme=homa.replace(**({"DropTail.limit_bytes": _MANY_BYTES} if senders == 32 else {})),
+            )  # fmt: skip
+            yield Point(name=f"{case}, {rate}", scenario=scenario, labels={"case": case, "rate": rate})
+        for case, trace in () if is_quick else W5.items():
+            work, homa = partial(stored_flows, f"homa_ns3_w5_{trace}"), preset("homa-ns3").at("10Gbps")["homa"]
+            scenario = Scenario(network=_fabric, workload=work, scheme=homa, seed=seed)
+            yield Point(name=case, scenario=scenario, labels={"case": case, "rate": "10G"}, cost=100.0)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, ports = result.flows, result.ports

@@ -53,6 +53,7 @@ TRACE_SCHEMES = ("dcqcn", "hpcc", "timely", "dctcp")
 CHAOTIC = ("hpcc, web search", "dctcp, web search")
 
 _RANDOM = ("dcqcn", "dcqcn-paper")
+_COSTS = {TWO: 4.0, "32 x 1 MB": 4.0, "8 x 10 MB": 10.0, PERMUTATION: 8.0, WEB_SEARCH: 100.0}
 
 _fabric = partial(topology.fat_tree, 8, rate="100Gbps", delay="1us", buffer="32MiB")
 
@@ -66,15 +67,12 @@ def _network(senders: int) -> Graph:
 
 
 def _workload(case: str) -> Any:
+    if case in TRACES:
+        return partial(stored_flows, f"hpcc_ns3_{TRACES[case]}")
     if case == TWO:
         return partial(workload.messages, [("h0", "h8", 25_000_000, 0), ("h1", "h8", 12_500_000, ms(1))])
     senders, size = INCASTS[case]
     return partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size)
-
-
-def _trace(name: str) -> pd.DataFrame:
-    """Return flows with the paths that the HPCC simulator gave them."""
-    return stored_flows(f"hpcc_ns3_{name}")
 
 
 def _late(table: pd.DataFrame) -> dict[str, float]:
@@ -88,12 +86,6 @@ def _late(table: pd.DataFrame) -> dict[str, float]:
 def _inexact(table: pd.DataFrame) -> dict[str, float]:
     found = inexact(table, "hpcc_ns3", ("hpcc, ", "dctcp, ", "timely, "))
     return {point: flows for point, flows in found.items() if not point.startswith(CHAOTIC)}
-
-
-def _point(name: str, case: str, scenario: Scenario, number: int, cost: float) -> Point:
-    suffix = f", seed {scenario.seed}" if number else ""
-    labels = {"scheme": name, "case": case, "seed": scenario.seed}
-    return Point(name=f"{name}, {case}{suffix}", scenario=scenario, labels=labels, cost=cost)
 
 
 @register_experiment
@@ -114,30 +106,19 @@ class HpccNs3(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        seeds = 1 if check_scale(scale) == "quick" else 10
-        for name in SCHEMES:
-            for case in CASES:
-                for number in range(seeds if name in _RANDOM else 1):
-                    yield self._star(name, case, seed, number)
-        for case in (PERMUTATION,) if scale == "quick" else TRACES:
-            for name in TRACE_SCHEMES:
-                for number in range(seeds if name in _RANDOM and case == PERMUTATION else 1):
-                    yield self._fat_tree(name, case, seed, number)
-
-    @staticmethod
-    def _star(name: str, case: str, seed: int, number: int) -> Point:
-        scenario = Scenario(
-            network=partial(_network, _senders(case)), workload=_workload(case), scheme=preset("hpcc-ns3")[name],
-            seed=seed + number, probes=[probes.queue("s0", f"h{_senders(case)}", "100ns")],
-        )  # fmt: skip
-        cost = 10.0 if "10 MB" in case else 4.0 if case in (TWO, "32 x 1 MB") else 1.0
-        return _point(name, case, scenario, number, cost)
-
-    @staticmethod
-    def _fat_tree(name: str, case: str, seed: int, number: int) -> Point:
-        flows = partial(_trace, TRACES[case])
-        scenario = Scenario(network=_fabric, workload=flows, scheme=preset("hpcc-ns3")[name], seed=seed + number)
-        return _point(name, case, scenario, number, cost=8.0 if case == PERMUTATION else 100.0)
+        seeds, traces = (1, [PERMUTATION]) if check_scale(scale) == "quick" else (10, [*TRACES])
+        for name, case in (*product(SCHEMES, CASES), *((name, case) for case, name in product(traces, TRACE_SCHEMES))):
+            is_star, to = case in CASES, _senders(case)
+            watch = [probes.queue("s0", f"h{to}", "100ns")] if is_star else ()
+            for one in range(seed, seed + (seeds if name in _RANDOM and case != WEB_SEARCH else 1)):
+                scenario = Scenario(
+                    network=partial(_network, to) if is_star else _fabric, workload=_workload(case),
+                    scheme=preset("hpcc-ns3")[name], seed=one, probes=watch,
+                )  # fmt: skip
+                suffix, labels = f", seed {one}" if one != seed else "", {"scheme": name, "case": case, "seed": one}
+                yield Point(
+                    name=f"{name}, {case}{suffix}", scenario=scenario, labels=labels, cost=_COSTS.get(case, 1.0)
+                )
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows

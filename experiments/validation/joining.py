@@ -41,6 +41,10 @@ def fat_tree() -> Graph:
     return nx.relabel_nodes(graph, {f"core{i}": f"core{2 * (i % 4) + i // 4}" for i in range(8)})
 
 
+def scheme_of(rate: str, weight: str) -> Scheme:
+    return preset("expresspass-2017").at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight])
+
+
 def _joining(pairs: list[tuple[str, str]], join_ps: int) -> pd.DataFrame:
     """Return flows that do not end: the first starts at once, the others later."""
     return workload.messages([(src, dst, 2 * 10**9, ps(join_ps if i else 0)) for i, (src, dst) in enumerate(pairs)])
@@ -57,7 +61,7 @@ def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[st
         pairs = [(sender, "h0") for sender in _SENDERS]
     scenario = Scenario(
         network=network, workload=partial(_joining, pairs, join_ps), seed=seed, until=until_ps,
-        scheme=preset("expresspass-2017").at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight]),
+        scheme=scheme_of(rate, weight),
         probes=[probes.field("flow", flow, "received_packets") for flow in range(len(pairs))],
     )  # fmt: skip
     more = more or {}
@@ -67,7 +71,6 @@ def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[st
 
 
 def queues(result: Result) -> dict[str, tuple[float, str]]:
-    """Return the peak of the switches' queues, and their drops."""
     ports = result.ports
     from_switches = ports[ports["link_class"] != "host_nic"]
     return {

@@ -30,7 +30,6 @@ _ENTRY = re.compile(
 
 
 def case_of(matrix: str, options: str) -> str:
-    """Return our name for a run."""
     given = dict(re.findall(r"(-\w+)(?: (?!-)(\S+))?", options))
     words = [text.format(given[name]) for name, text in WORDS.items() if name in given and given[name] != "mixed"]
     words += ["one value"] if given.get("-paths") == "1" else []
@@ -39,7 +38,6 @@ def case_of(matrix: str, options: str) -> str:
 
 
 def read(folder: Path, matrix: str, options: str, case: str) -> str:
-    """Return what `from_htsim` makes of a run's files."""
     given = re.search(r"-topo (\S+)", options)
     try:
         found = from_htsim(
@@ -53,7 +51,6 @@ def read(folder: Path, matrix: str, options: str, case: str) -> str:
 
 
 def listed_runs(folder: Path) -> pd.DataFrame:
-    """Return the runs of all lists, once each."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for path in sorted((folder / "validate_outputs").glob("*.out"), reverse=True):
         name = path.stem.removeprefix("validate_")

@@ -37,7 +37,6 @@ def summary_text() -> str:
 
 
 def validation_page() -> str:
-    """Return the page, in Markdown."""
     accepted, lines = list(_accepted()), committed()
     lines = lines[~lines["case"].str.endswith(FLOW_BOUND)]
     refused = lines.loc[lines["read"] != "same", "case"].unique()

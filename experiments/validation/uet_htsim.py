@@ -93,7 +93,6 @@ def _to(receiver: int, hosts: int) -> list[tuple[int, int, int]]:
 
 
 def flows_in(case: str) -> pd.DataFrame:
-    """Return the messages of a case of `committed`."""
     base = case.split(", 1 slow")[0].split(", 8 slow")[0].split(ONE_VALUE)[0]
     if case in LONE:
         rows: list[Any] = [(*pair, SIZE) for pair in LONE[case]]
@@ -118,7 +117,6 @@ def flows_in(case: str) -> pd.DataFrame:
 
 
 def network_of(case: str) -> str:
-    """Return which of `NETWORKS` a case runs on."""
     if case in REUSED:
         return "2 hosts"
     if case in LONE or case == "15 to 1" or case.startswith(SMALL_PERMUTATION):
@@ -135,7 +133,6 @@ def _slow(case: str) -> list[SlowLink]:
 
 
 def _scheme(case: str, control: str) -> Scheme:
-    """Return the scheme with the options of a case."""
     changes: dict[str, Any] = {}
     if case.startswith((SMALL_PERMUTATION, PERMUTATION)):
         changes["values"] = 128

@@ -39,31 +39,6 @@ def fail(monkeypatch, capsys, *arguments):
     return capsys.readouterr().err
 
 
-def test_list_shows_every_experiment_with_its_description():
-    one = invoke("list", "igbn")
-    assert [line.split()[0] for line in one.splitlines()[2:]] == [n for n in EXPERIMENTS if n.startswith("igbn.")]
-    text = invoke("list")
-    for name, one in EXPERIMENTS.items():
-        assert f"{name} " in text
-        assert one.description in text
-
-
-def test_schemes_prints_one_schemes_parameters():
-    text = invoke("schemes", "dcqcn")
-    row = next(line for line in text.splitlines() if line.startswith("Dcqcn.alpha_period_ps"))
-    assert "55 us" in row
-    assert " K " in row
-    assert "section 3.1" in row
-
-
-@pytest.mark.slow
-def test_demo_prints_the_table_and_saves_the_picture(tmp_path, engine):
-    text = invoke("demo", "--engine", engine, "--out", tmp_path)
-    assert "DASR" in text
-    assert "fair share (model)" in text
-    assert (tmp_path / "rdmacc-demo.png").exists()
-
-
 @pytest.mark.slow
 def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
     arguments = ("run", "dart.fig4", "--engine", engine, "--store", tmp_path / engine)
@@ -91,16 +66,6 @@ def small_group():
     yield names
     EXPERIMENTS.clear()  # in the old order again
     EXPERIMENTS.update(kept)
-
-
-def test_run_takes_a_group_and_gives_json(tmp_path, small_group):
-    contents = json.loads(invoke("run", "dart", "--store", tmp_path, "--json"))
-    assert [content["experiment"] for content in contents] == small_group
-    one = contents[0]
-    assert [check["id"] for check in one["checks"]] == ["dart-f4-1", "dart-f4-2"]
-    assert all({"point", "quantity", "value", "unit"} <= set(row) for row in one["measured"])
-    assert one["as_expected"]
-    assert one["effort"]["reused"] == 0
 
 
 def test_a_parameter_may_be_set(tmp_path):
@@ -264,37 +229,9 @@ def test_a_wrong_input_is_one_line_and_exit_code_2(monkeypatch, capsys, argument
     assert error.count("\n") == 1
 
 
-def test_a_file_in_the_way_is_one_line_too(monkeypatch, capsys, tmp_path, engine):
-    (tmp_path / "file").write_text("")
-    error = fail(monkeypatch, capsys, "demo", "--engine", engine, "--out", tmp_path / "file" / "folder")
-    assert error.splitlines()[-1].startswith("rdmacc: ")
-
-
 @pytest.mark.parametrize("arguments", [("run", "dart.fig2", "--scale", "huge"), ("demo", "--seed", "-1"), ("fly",)])
 def test_usage_errors_exit_with_2(monkeypatch, capsys, arguments):
     assert fail(monkeypatch, capsys, *arguments)
-
-
-def test_schemes_lists_presets_and_what_they_set():
-    text = invoke("schemes")
-    assert all(name in text for name in rdmacc.PRESETS)
-    text = invoke("schemes", "--preset", "hpcc-ns3")
-    row = next(line for line in text.splitlines() if line.startswith("dcqcn-paper") and "increase_period" in line)
-    assert "55us" in row
-    assert "RP_TIMER of dcqcn_paper" in row
-    text = invoke("schemes", "dcqcn", "--preset", "hpcc-ns3")
-    row = next(line for line in text.splitlines() if line.startswith("DcqcnHpcc.increase_period_ps"))
-    assert "300 us" in row
-    assert "RP_TIMER" in row
-
-
-def test_notebooks_are_copied_and_never_overwritten(tmp_path, monkeypatch, capsys):
-    text = invoke("notebooks", tmp_path / "mine")
-    names = {path.name for path in (tmp_path / "mine").iterdir()}
-    assert {"dart.ipynb", "igbn.ipynb", "models.ipynb"} <= names
-    assert all(name in text for name in names)
-    assert f"jupyter lab {tmp_path / 'mine'}" in text
-    assert "already" in fail(monkeypatch, capsys, "notebooks", tmp_path / "mine")
 
 
 def test_the_incast_ends_as_the_fair_share_says_and_under_dasr_the_long_flow_gets_the_line_back(engine):

@@ -39,18 +39,6 @@ def links(folder):
             yield page, target
 
 
-class Fabric(Tiny):
-    name = "dcqcn.fabric"
-
-
-def test_figures_have_networks_in_motion(reproduce, monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, Fabric.name, Fabric())
-    folder, _ = reproduce(Fabric.name)
-    assert (folder / "dcqcn.fabric.html", "moving/storm.html") in links(folder)
-    assert all((folder / target).exists() for _, target in links(folder))
-    assert [path.name for path in (folder / "moving").iterdir()] == ["storm.html"]
-
-
 def test_networks_in_motion_show_what_they_say(tmp_path):
     results = moving.write_scenes(tmp_path)
     assert all((tmp_path / f"{one.name}.html").stat().st_size < 50_000 for one in moving.SCENES)

@@ -13,7 +13,7 @@ import rdmacc
 from rdmacc.engine.compare import differences
 from rdmacc.errors import ConfigError
 from rdmacc.workload import Nccl, TrainingStep, Transformer
-from rdmacc.workload.nccl_tuning import predictions, tuned
+from rdmacc.workload.nccl_tuning import predictions
 from rdmacc.workload.schedule import Schedule
 
 NODES, GPUS = 4, 4
@@ -159,47 +159,6 @@ def test_a_schedule_that_no_network_fits_is_an_error_of_its_frame():
                 rdmacc.simulate(rdmacc.star(3), work, "dcqcn")
             errors.append(str(caught.value))
         assert errors[0] == errors[1]
-
-
-@pytest.mark.parametrize("algorithm", ["ring", "tree", "hierarchical"])
-def test_both_engines_agree_on_a_collective_between_nodes(algorithm):
-    leaves = rdmacc.cluster(4, 4, fabric="leaf-spine", ports_per_leaf=4)
-    arguments = leaves.network, leaves.all_reduce("500kB", algorithm=algorithm), leaves.scheme("dcqcn")
-    one, other = (rdmacc.simulate(*arguments, engine=engine) for engine in ("simpy", "compiled"))
-    assert not differences(one.outcome, other.outcome)
-    pd.testing.assert_frame_equal(one.collectives, other.collectives, check_exact=True)
-
-
-def test_a_broadcast_leaves_nodes_by_all_nics(small):
-    work = small.collective("broadcast", SIZE)
-    messages = work[work["duration_ps"].isna()]
-    sent = messages.groupby("src")["size_bytes"].sum()
-    assert (sent == SIZE / GPUS).all()
-    assert len(sent) == RANKS - 1, "the ring that begins behind its last GPU ends before it"
-    reached = {name: work.loc[work["dst"] == name, "size_bytes"].sum() for name in small.hosts}
-    assert sum(reached.values()) == sent.sum()
-
-
-def test_the_obvious_call_uses_all_nics(small):
-    work = rdmacc.workload.nccl.all_reduce(small.hosts, SIZE, Nccl(hosts_per_node=GPUS))
-    assert set(work.loc[work["duration_ps"].isna(), "src"]) == set(small.hosts)
-    result = rdmacc.simulate(small.network, work, SCHEME)
-    assert result.collectives["busbw_gbytes"][0] > 0.95 * GPUS * 50 * 20 / BETA_PS
-
-
-@pytest.mark.parametrize("operation", ["all_reduce", "reduce_scatter"])
-def test_nccl_takes_what_it_predicts_to_be_fastest(operation):
-    node, chosen = Nccl(hosts_per_node=8), []
-    for size in np.geomspace(1e3, 1e11, 41).astype(int).tolist():
-        table = predictions(operation.replace("_", "-"), size, 8, node, 4e11)
-        how = tuned(operation.replace("_", "-"), size, 8, node, 4e11)
-        assert table["time_us"].is_monotonic_increasing
-        assert (how.algorithm, how.protocol) == (table["algorithm"][0], table["protocol"][0])
-        chosen.append((how.algorithm, how.protocol))
-    assert chosen[0][1] == "LL"
-    assert chosen[-1] == ("ring", "Simple"), "a tree has 92% of the bandwidth"
-    large = predictions("all-reduce", 10**12, 8, node, 4e11).iloc[0]
-    assert 10**12 / large["time_us"] / 1e3 * 2 * 63 / 64 == pytest.approx(400, rel=0.01), "all NICs of a node, GB/s"
 
 
 @pytest.mark.parametrize(

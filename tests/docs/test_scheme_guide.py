@@ -27,22 +27,10 @@ def code_of(page):
     return [textwrap.dedent(block) for block in blocks]
 
 
-def schemes_of(page):
-    return [name for _, name, _ in TABLES["TABLE"].findall(page.read_text())]
-
-
 def test_tables_are_up_to_date():
     """Otherwise run python docs/schemes/tables.py."""
     for page in PAGES:
         assert TABLES["fill"](page.read_text()) == page.read_text()
-
-
-def test_the_index_lists_every_page_and_only_schemes_that_exist():
-    index = (DOCS / "schemes" / "README.md").read_text()
-    assert set(re.findall(r"\]\((\w+\.md)\)", index)) == {page.name for page in PAGES} - {"README.md"}
-    rows = [line.split("|")[2] for line in index.splitlines() if line.startswith("| [")]
-    assert set(re.findall(r"`([\w-]+)`", "".join(rows))) <= set(SCHEMES)
-    assert all(name in SCHEMES for page in PAGES for name in schemes_of(page))
 
 
 def test_the_interface_lists_every_field_of_the_engines_records():

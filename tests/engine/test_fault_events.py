@@ -15,8 +15,6 @@ from rdmacc.engine.compiled import windows
 from rdmacc.results.hops import find_hops
 from rdmacc.schemes import SCHEMES
 from rdmacc.units import us
-from tests.engine.scenarios import WIDENED, draw
-from tests.engine.test_agreement import batches, compare
 from tests.support import WIRE, check_conservation, mostly_at_night
 
 LINE = 100e9
@@ -141,20 +139,6 @@ def test_overlapping_failures_count():
     assert [one.time_ps for one in plan.fault_events] == [10, 10, 40, 40]
     assert plan.fault_events[1].ports == plan.fault_events[0].ports
     assert plan.fault_events[3].ports == ()
-
-
-@pytest.mark.parametrize("batch", batches(5, quick=0, slow=1))
-def test_engines_agree_on_fault_events(batch):
-    first = WIDENED + 9000 + batch * 8
-    scenarios = [draw(number) for number in range(first, first + 8)]
-    faulty = [
-        one
-        for one in scenarios
-        if any(isinstance(fault, SlowLink | PauseStorm) or getattr(fault, "until_ps", None) for fault in one.faults)
-    ]
-    assert faulty
-    for scenario in faulty:
-        compare(scenario)
 
 
 _STAR = rdmacc.star(4)

@@ -200,17 +200,6 @@ def test_many_runs_are_what_single_ones_are(name, monkeypatch):
             assert one.counters.equals(other.counters)
 
 
-def test_many_runs_with_probes_and_faults(engine):
-    """Also after runs that did not end."""
-    graph, work = rdmacc.star(4), rdmacc.incast(["h1", "h2"], "h0", "40kB")
-    options = {"engine": engine, "probes": [rdmacc.probes.queue("s0", "h0", "1us")], "faults": [rdmacc.Loss(data=0.05)]}
-    for one in rdmacc.simulate_many(graph, work, ["dcqcn", "irn"], seeds=2, until="1ms", **options):
-        rdmacc.simulate(graph, work, one.scheme_name, seed=one.plan.seed, until="5us", **options)
-        alone = rdmacc.simulate(graph, work, one.scheme_name, seed=one.plan.seed, until="1ms", **options)
-        assert one.digest() == alone.digest()
-        assert one.probes.equals(alone.probes)
-
-
 def test_what_many_runs_cannot_take():
     graph, work = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "8kB")
     for arguments, field in (

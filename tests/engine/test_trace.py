@@ -122,16 +122,6 @@ def test_a_script_loses_exactly_the_transmissions_that_it_names():
     assert (result.flows["status"] == "finished").all()
 
 
-@pytest.mark.parametrize("kind", ["ack", "nak"])
-def test_a_script_loses_a_reply(kind):
-    scheme = rdmacc.scheme("line-rate", timeout_ps="50us")
-    scripts = [ScriptedLoss(message=0, psn=4), ScriptedLoss(message=0, psn=4, kind=kind)]
-    result = both(scheme=scheme, faults=scripts)
-    assert lost(result) == [("data", 0, 4, 1), (kind, 0, 4, 1)] or kind == "ack"
-    assert (kind, 0, 4, 1) in lost(result)
-    assert len(lost(result)) == 2
-
-
 _LEAF_SPINE = rdmacc.leaf_spine(2, 3, 3)
 _HOSTS = rdmacc.topology.hosts(_LEAF_SPINE)
 

@@ -1,7 +1,6 @@
 """Windows: events of one node at a time give the results of time order; where they would not, they do not run."""
 
 import _thread
-import pickle
 import signal
 import threading
 import time
@@ -26,7 +25,6 @@ from rdmacc.engine.compiled.tables import tables
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import LinkDown, Loss, SlowLink
-from rdmacc.handlers.sides import shared_fields
 from rdmacc.records import Deadline, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.simulation import running
@@ -203,15 +201,6 @@ def tree(**options: Any) -> dict[str, Any]:
     return {"network": rdmacc.fat_tree(4), "workload": WORK, "scheme": "dcqcn"} | options
 
 
-def test_the_result_says_that_windows_ran():
-    engine = compare(tree(), [])
-    assert engine.outcome().order == "windows"
-    assert engine.outcome().visits > 0
-    result = rdmacc.simulate(**tree(), engine="simpy")
-    assert result.provenance["order"] == "time"
-    assert not differences(result.outcome, engine.outcome())
-
-
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_training_step_runs_in_windows(count: int):
     """Messages wait for computation at both ends; where one ends for the other host, order of time comes between."""
@@ -333,13 +322,6 @@ def test_large_networks_with_fast_links_run_in_windows(topology: Any, why: str):
     assert engine.order == why
 
 
-def test_fields_that_both_ends_use():
-    assert shared_fields(rdmacc.scheme("irn").components) == ((), ())
-    assert shared_fields(rdmacc.scheme("dcqcn").components).always == ()
-    assert "GoBackN.naks_taken" in shared_fields(rdmacc.scheme("dcqcn").components).after_loss
-    assert "Homa.held" in shared_fields(rdmacc.scheme("homa").components).always
-
-
 def test_threads_share_a_fat_tree_by_racks():
     fabric = Fabric.from_graph(rdmacc.fat_tree(4))
     owners = threads.threads_of(fabric, np.where(fabric.is_host, 10.0, 0.0), 4)
@@ -351,13 +333,6 @@ def test_threads_share_a_fat_tree_by_racks():
 
 PLANES = rdmacc.topology.multi_plane(3, leaves=4, spines=2, hosts_per_leaf=4)
 RAILS = rdmacc.topology.rail_optimised(3, groups=4, spines=2, hosts_per_group=4)
-
-
-@pytest.mark.parametrize("count", [2, 3])
-@pytest.mark.parametrize("topology", [PLANES, RAILS], ids=["planes", "rails"])
-def test_threads_agree_on_planes_and_rails(topology: Any, count: int):
-    engine = compare(tree(network=topology), [], count)
-    assert engine.pool.account == str(count)
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -542,12 +517,3 @@ def test_a_slow_machine_chooses_the_same_order(count: int):
         with mock.patch.multiple(running, _STEP_S=step_s, _FEW_EVENTS=-1):
             visits.append(run("windows", arguments, [], count)[1][-1].visits)
     assert visits[0] == visits[1] > 0
-
-
-@pytest.mark.parametrize("count", [2, 3, 4])
-def test_a_run_is_the_same_each_time(count: int):
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        outcomes = [run("windows", tree(), [], count)[1][-1] for _ in range(4)]
-    assert not any(differences(outcomes[0], other) for other in outcomes[1:])
-    assert len({(other.visits, other.balance) for other in outcomes}) == 1
-    assert not differences(outcomes[0], pickle.loads(pickle.dumps(outcomes[0])))

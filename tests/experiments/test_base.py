@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -17,12 +15,9 @@ from rdmacc.experiments import (
     Point,
     register_experiment,
 )
-from rdmacc.experiments.api import Experiment as ApiExperiment
-from rdmacc.experiments.api import subplots
 from rdmacc.experiments.framework.bands import AtLeast, AtMost
 from rdmacc.experiments.framework.claim import Measured, NotJudged
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import style
 from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, tidy, wide
 
 
@@ -149,24 +144,3 @@ def test_a_taken_name_is_refused_unless_it_is_to_be_replaced(registry):
     assert registry["base.incasts"] is first
     second = register_experiment(Incasts(), replace=True)
     assert registry["base.incasts"] is second
-
-
-def test_points_that_are_yielded_come_as_a_list_and_a_plot_has_the_style():
-    class Yielding(ApiExperiment):
-        name = "test.yielding"
-
-        def points(self, scale="quick", seed=0):
-            yield Point(name=f"{scale} {seed}")
-
-        def plot(self, table):
-            self.sizes.append(mpl.rcParams["axes.titlesize"])
-            return subplots()[0]
-
-    Yielding.sizes = []
-    assert [point.name for point in Yielding().points("paper", seed=2)] == ["paper 2"]
-    before = mpl.rcParams["axes.titlesize"]
-    with style():
-        inside = mpl.rcParams["axes.titlesize"]
-    plt.close(Yielding().plot(None))
-    assert Yielding.sizes == [inside] != [before]
-    assert mpl.rcParams["axes.titlesize"] == before

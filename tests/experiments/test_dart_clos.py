@@ -12,7 +12,7 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import experiment, load_summary
-from rdmacc.experiments.dart import flow_table
+from rdmacc.experiments.dart import fig07
 from rdmacc.experiments.dart.clos import (
     CHANGED,
     FRESH,
@@ -227,7 +227,7 @@ def test_traces_hold_their_value_until_the_next():
 
 
 def test_the_handlers_take_the_steps_of_the_example():
-    assert flow_table.walk() == list(flow_table.EXPECTED_STEPS)
+    assert fig07.walk() == list(fig07.EXPECTED_STEPS)
 
 
 def crossing(engine, **changes):

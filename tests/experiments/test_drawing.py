@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from rdmacc.show.style import draw_spread, fit_above, log_axes
+from rdmacc.show.style import draw_spread
 
 
 @pytest.mark.parametrize("is_upright", [True, False])
@@ -28,21 +28,5 @@ def test_bars_reach_from_the_least_to_the_most(middle, least, most, lengths, is_
     (bars,) = ax.collections
     ends = [segment[:, 1 if is_upright else 0] for segment in bars.get_segments() if len(segment)]
     np.testing.assert_allclose(np.reshape(ends, (-1, 2)), np.reshape(lengths, (-1, 2)), atol=1e-15)
-    figure.savefig(io.BytesIO())
-    plt.close(figure)
-
-
-@pytest.mark.parametrize("names", ["x", "y", "xy"])
-@pytest.mark.parametrize(
-    ("values", "is_log"), [([1.0, 10.0], True), ([3.0], True), ([0.0, 2.0], True), ([np.nan, 2.0], True),
-                           ([0.0, 0.0], False), ([np.nan], False), ([-1.0], False), ([], False)],
-)  # fmt: skip
-def test_an_axis_is_logarithmic_if_there_is_a_number_above_zero(values, is_log, names):
-    figure, ax = plt.subplots()
-    ax.plot(values, values, "o")
-    log_axes(ax, names)
-    fit_above(ax, 1.2, bottom=None)
-    assert ax.get_xscale() == ("log" if is_log and "x" in names else "linear")
-    assert ax.get_yscale() == ("log" if is_log and "y" in names else "linear")
     figure.savefig(io.BytesIO())
     plt.close(figure)

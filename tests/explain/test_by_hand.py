@@ -79,16 +79,6 @@ def test_a_rate_takes_what_its_gaps_leave(engine, rate_bps):
     assert times(why) == {"own rate": 29 * (gap - TX), "transmission": 31 * TX, "propagation": 2 * D}
 
 
-def test_a_rate_counts_before_a_window_that_opens_later(engine):
-    """At half the line rate and with two packets in flight, the window opens after the second packet's gap."""
-    gap = transmission(WIRE, 50e9)
-    rtt = 2 * (TX + D) + 2 * (transmission(ACK_WIRE, G100) + D)
-    why = explained(Scheme(control=Fixed(rate_bps=50e9, window_bytes=2000)), one("20kB"), engine)
-    assert times(why) == {
-        "own window": 9 * (rtt - 2 * gap), "own rate": 19 * (gap - TX), "transmission": 21 * TX, "propagation": 2 * D,
-    }  # fmt: skip
-
-
 def test_a_single_loss_costs_its_timer(engine):
     """The last packet is lost; the timer runs from the last ACK, that of the packet before."""
     timeout = us(300)

@@ -4,14 +4,11 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.explain.drawing import COLOURS
 from rdmacc.explain.walk import KINDS
 from rdmacc.simulation import running
 
@@ -57,42 +54,6 @@ def test_times_by_whom_sum_to_the_queue(dctcp):
     assert set(queue["by"]) == set(range(8))
 
 
-def test_cuts_of_a_rate_are_told():
-    text = words(incast("hpcc", senders=4, size="100kB").explain(0))
-    assert "its own rate held it back: hpcc cut it" in text
-    assert "Gb/s" in text
-
-
-def test_stacked_bars_by_job():
-    work = rdmacc.incast(4, "h0", "20kB", hosts=rdmacc.star(5)).assign(job=["b", "a", "a", None])
-    result = rdmacc.simulate(rdmacc.star(5), work, "hpcc", engine="simpy", explain=True, progress=False)
-    ax = result.plot.time_spent(by="job")
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["b", "a", "no job"]
-    with pytest.raises(ConfigError, match="by = 'scheme'"):
-        result.plot.time_spent(by="scheme")
-
-
-def test_labels_are_those_of_the_workload():
-    """A row of computation comes first, so that labels are not numbers."""
-    rows = [{"src": "h1", "duration_ps": 1000}, {"src": "h1", "dst": "h0", "size_bytes": 5000}]
-    rows.append({"src": "h2", "dst": "h0", "size_bytes": 5000})
-    work = rdmacc.messages(pd.DataFrame(rows))
-    result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine="simpy", explain=True, progress=False)
-    why = result.explain(2)
-    assert why.flow == 2
-    assert "behind message 1" in words(why)
-    with pytest.raises(ConfigError, match="flow = 0"):
-        result.explain(0)
-
-
-def test_an_unfinished_message_is_explained_up_to_now():
-    result = incast(until="50us")
-    why = result.explain(3)
-    assert not why.is_delivered
-    assert why.time_ps == 50_000_000
-    assert "50 us so far; it has not been delivered." in words(why)
-
-
 def test_an_explained_run_is_the_same_run():
     one, other = incast(), incast(explain=False)
     assert one.flows.equals(other.flows)
@@ -124,26 +85,6 @@ def test_a_run_that_would_take_too_much_memory_says_so_before_it_starts(monkeypa
         incast("line-rate")
     monkeypatch.setattr(running, "_MOST_BYTES", 2400 * 12 * 32)
     assert incast("line-rate", until="5us").explain(0).time_ps == 5_000_000
-
-
-def bars(ax):
-    """Return what a picture shows, by kind: the lengths of its bars, all of them on the first row."""
-    return {
-        one.get_label(): sum(path.get_extents().width for path in one.get_paths())
-        for one in ax.collections if not one.get_label().startswith("_")
-    }  # fmt: skip
-
-
-def test_a_picture_shows_the_parts(dctcp):
-    ax = dctcp.plot.explain(3)
-    why = dctcp.explain(3)
-    shown = bars(ax)
-    for kind, time_ps in zip(why.parts["kind"], why.parts["time_ps"]):
-        assert shown.get(kind, 0) * 1e6 == pytest.approx(time_ps, abs=1)
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["all", "h4->s0", "s0->h0"]
-    assert len(set(COLOURS.values())) == len(KINDS)
-    other = plt.subplots()[1]
-    assert dctcp.plot.explain(3, other) is other
 
 
 def test_stacked_bars_sum_to_the_mean_slowdown():
@@ -229,14 +170,6 @@ def test_a_run_that_cannot_be_repeated_says_so():
     result = simulation.fork(parameters={"g": 0.5}).run(progress=False)
     with pytest.raises(ConfigError, match="or it is a fork with other parameters"):
         result.explain(3)
-
-
-def test_messages_sent_while_it_ran_are_explained():
-    simulation = rdmacc.Simulation(rdmacc.star(3), rdmacc.messages([("h1", "h0", "30kB")]), "dctcp", engine="simpy")
-    simulation.run("1us", progress=False)
-    one = simulation.send("h2", "h0", "30kB")
-    result = simulation.run(progress=False)
-    assert result.explain(one).time_ps == result.flows["fct_ps"][one]
 
 
 def test_traces_and_lists_go_together():

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc.engine.compare import differences
 from rdmacc.errors import ConfigError, HandlerError, SimulationError
 from rdmacc.explain import Explanation
 from rdmacc.explain.walk import KINDS
@@ -160,23 +159,3 @@ def test_every_scheme_explains_an_incast(scheme: str) -> None:
     check(one)
     same(one, rdmacc.simulate(**arguments, engine="compiled"))
     same(one, rdmacc.simulate(**arguments, engine="compiled", order="windows"))
-
-
-@pytest.mark.parametrize("explain", [True, [3, 40, 77]])
-def test_threads_explain_alike(explain: bool | list[int]) -> None:
-    """Windows on two threads, with losses, marks and pauses across both; the rows are the same but for their order."""
-    network = rdmacc.leaf_spine(2, 2, 4, buffer="300kB")
-    work = rdmacc.poisson(network, "50kB", 0.9, count=100, seed=2)
-    arguments = {"network": network, "workload": work, "scheme": "dcqcn", "explain": explain, "progress": False}
-    one, *others = (
-        rdmacc.simulate(**arguments, engine="compiled", order=order, threads=threads)
-        for order, threads in (("time", 1), ("windows", 1), ("windows", 2))
-    )
-    assert one.ports["pauses"].sum() > 0
-    for other, threads in zip(others, "12", strict=True):
-        assert (other.outcome.order, other.outcome.threads) == ("windows", threads)
-        assert not differences(one.outcome, other.outcome)
-        for flow in (3, 40, 77):
-            mine, theirs = one.explain(flow), other.explain(flow)
-            assert contents(mine) == contents(theirs)
-            assert mine.found == theirs.found

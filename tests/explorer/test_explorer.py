@@ -1,6 +1,5 @@
 """The explorer shows the results of its Python code, and no control breaks it."""
 
-import io
 import socket
 from urllib.parse import urlencode
 
@@ -15,9 +14,8 @@ from matplotlib.figure import Figure
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.explorer.picture import draw
 from rdmacc.explorer.setup import NETWORKS, WORKS, Setup, movable
-from rdmacc.schemes import SCHEMES, about
+from rdmacc.schemes import SCHEMES
 
 ipywidgets = pytest.importorskip("ipywidgets")
 
@@ -99,17 +97,6 @@ def test_a_chosen_message_is_explained_under_each_scheme(explorer):
 
 
 @pytest.mark.slow
-def test_schemes_bring_their_own_sliders(explorer):
-    explorer.controls["scheme 2"].value = ""
-    explorer.controls["scheme 1"].value = "timely"
-    assert {scheme for scheme, _ in explorer.sliders} == {"timely"}
-    assert explorer.setup.schemes == ("timely",)
-    explorer.controls["scheme 3"].value = "timely"  # the same once more changes nothing
-    assert explorer.setup.schemes == ("timely",)
-    assert "no effect" in explorer.notes.text("scheme 3")
-
-
-@pytest.mark.slow
 def test_what_cannot_be_is_said_beside_its_control_put_back_and_the_next_step_works(explorer):
     kmin, kmax = (explorer.sliders["dcqcn", f"Red.{name}_bytes"] for name in ("kmin", "kmax"))
     kmax.value = 12.5
@@ -160,16 +147,6 @@ def test_every_control_works_wherever_it_stands(name, monkeypatch):
         assert control.value == (value if isinstance(value, str) else pytest.approx(value))
 
 
-def test_only_what_has_an_effect_can_be_moved(explorer):
-    assert not explorer.controls["size_kb"].disabled
-    assert explorer.controls["load"].disabled
-    explorer.controls["work"].value = "web search"
-    assert explorer.controls["size_kb"].disabled
-    assert not explorer.controls["load"].disabled
-    explorer.controls["work"].value = "two long flows"
-    assert explorer.controls["hosts"].disabled
-
-
 def test_a_scheme_of_ones_own_has_its_line_and_its_sliders(tmp_path, monkeypatch):
     file = tmp_path / "my_ideas.py"
     file.write_text(
@@ -189,64 +166,6 @@ def test_a_scheme_of_ones_own_has_its_line_and_its_sliders(tmp_path, monkeypatch
         assert "gentle marking" in explorer.notes.text("scheme 2")
     finally:
         SCHEMES.pop("mine", None)
-
-
-def test_a_scheme_without_a_line_is_told_by_its_docstring_or_its_components():
-    def make():
-        """Gentle.
-
-        More words.
-        """
-        return rdmacc.scheme("dcqcn")
-
-    try:
-        rdmacc.register_scheme("documented", make)
-        rdmacc.register_scheme("bare", lambda: rdmacc.scheme("dcqcn"))
-        assert about("documented") == "Gentle."
-        assert about("bare") == "GoBackN, Dcqcn, Red"
-    finally:
-        SCHEMES.pop("documented", None)
-        SCHEMES.pop("bare", None)
-
-
-@pytest.mark.parametrize("work", WORKS)
-def test_pictures_say_what_they_show(work):
-    setup = Setup(hosts=5, size_kb=16, work=work, schemes=("dcqcn", "homa"), network="leaf-spine")
-    results = setup.run()
-    figures = draw(setup, results)
-    labels = {name: {text.get_text() for text in figure.legends[0].get_texts()} for name, figure in figures.items()}
-    assert {"dcqcn", "homa"} <= labels["queue"] <= labels["goodput"]
-    assert "max-min fair shares" in labels["fct"]
-    assert ("fair share" in labels["goodput"]) == (work in WORKS[:3])
-    (curve,) = (line for line in figures["queue"].axes[0].lines if line.get_label() == "homa")
-    peak = max(result.summary().peak_queue_bytes for result in results.values())
-    drawn = max(line.get_ydata().max() for line in figures["queue"].axes[0].lines)
-    assert drawn == peak / 1e3 or peak <= 2000  # a packet that leaves as it comes waits no time
-    assert curve.get_xdata()[-1] > 0
-    for figure in figures.values():
-        figure.savefig(io.BytesIO())
-
-
-@pytest.mark.parametrize("scheme", ["homa", "ndp"])
-def test_receivers_get_no_more_than_their_link_carries(scheme):
-    """Homa's senders are set to the line rate, whatever they may send: goodput is what arrives."""
-    setup = Setup(hosts=9, work="incast", schemes=(scheme,))
-    result = setup.run()[scheme]
-    rates = [result.samples(probe.name) for probe in result.watched[1:]]
-    assert sum(rates).max() <= 1e11
-    sent = sum(rate.sum() * probe.every_ps / 8e12 for rate, probe in zip(rates, result.watched[1:]))
-    packet = rdmacc.scheme(scheme).payload_bytes
-    assert sent == pytest.approx(3 * -(-64_000 // packet) * packet, rel=0.02)  # in full packets
-
-
-def test_links_lose_the_share_of_packets_that_is_set():
-    counts = []
-    for loss in (0.0, 0.01):
-        counters = Setup(hosts=9, work="incast", size_kb=1000.0, loss=loss, schemes=("irn",)).run()["irn"].counters
-        counts.append((counters["lost_packets"], counters["data_packet_hops"]))
-    (none, _), (lost, hops) = counts
-    assert none == 0
-    assert lost == pytest.approx(0.01 * hops, rel=0.3)
 
 
 def test_reset_and_a_link_lead_back(explorer):

@@ -15,14 +15,12 @@ from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, phase_margin, tune
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
 from rdmacc.models.ren import (
-    departures_at_most,
-    next_rate,
     queue_lengths,
     rate_per_round,
     rounds_to_full,
     throughputs,
 )
-from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation
+from rdmacc.models.ren_figures import RenQueue, RenUtilisation
 
 REFERENCE_S = 13.2e-6
 KP = (1, 10, 100, 1e3, 2e3, 5e3, 1e4)
@@ -97,12 +95,6 @@ def test_statement_about_the_box_does_not_hold():
     assert share_above(surface, 30.0, least_ratio=10.0) == pytest.approx(0.987, abs=0.003)
 
 
-@pytest.mark.parametrize("unit_s", [1e-3, 1e-6, 1e-9])
-def test_only_seconds_give_more_than_30_degrees(unit_s):
-    expected = {1e-3: 1.39, 1e-6: 0.044, 1e-9: 0.0014}
-    assert float(phase_margin(1e4, 1e5, REFERENCE_S / unit_s)) == pytest.approx(expected[unit_s], rel=0.02)
-
-
 def test_linearised_fluid_is_equation_12():
     fluid, h = RccFluid(flows=3), 1e-7
     capacity, reference = fluid.capacity_bps / 8, fluid.reference_s
@@ -157,19 +149,6 @@ def test_windows_and_queue_are_never_negative_and_ratios_stay(first, other, flow
     assert ratio.to_numpy() == pytest.approx(first / other, rel=1e-6)  # equation (11) is never approached
 
 
-def test_discrete_loop():
-    loop = RccLoop()
-    assert loop.discrete_roots() == pytest.approx([0.903, -0.355], abs=1e-3)
-    assert loop.discrete_radius(delay=1) == pytest.approx(1.21, abs=0.005)
-    assert loop.discrete_radius(is_accumulating=False) == pytest.approx(1.40, abs=0.005)
-    for kd, is_stable in ((1.45e5, True), (1.48e5, False)):
-        assert (RccLoop(kd=kd).discrete_radius() < 1) == is_stable
-    for kd, is_stable in ((1.1e4, False), (1.3e4, True), (6.3e4, True), (6.6e4, False)):
-        assert (RccLoop(kd=kd).discrete_radius(delay=1) < 1) == is_stable
-    for kd, is_stable in ((7.0e4, True), (7.2e4, False)):
-        assert (RccLoop(kd=kd).discrete_radius(is_accumulating=False) < 1) == is_stable
-
-
 @pytest.mark.parametrize("is_accumulating", [True, False])
 @pytest.mark.parametrize("delay", [0, 1, 2])
 def test_discrete_roots_are_those_of_the_recursion(is_accumulating, delay):
@@ -194,11 +173,6 @@ def test_tune_reaches_the_margin_and_no_more(rtt, margin, delay):
     assert loop.kd == pytest.approx(10 * loop.kp)
     faster = RccLoop(kp=loop.kp * 1.01, kd=loop.kd * 1.01, base_rtt_ps=rtt, feedback_rtts=delay)
     assert faster.margins().phase_deg < margin
-
-
-def test_tuned_gains_scale_with_the_inverse_of_the_rtt():
-    short, long = tune("4us"), tune("40us")
-    assert short.kd == pytest.approx(10 * long.kd)
 
 
 # REN's equations
@@ -228,11 +202,7 @@ def test_rounds_of_equation_6_agree_with_equation_5():
     for rate in (0.5, 0.49, 0.25, 0.3, 0.125, 0.0625, 0.001):
         rates = rate_per_round(rate, 1.0, 12)
         assert np.argmax(rates >= 1.0) == rounds_to_full(rate, 1.0)
-    assert rounds_to_full([0.5, 0.49, 0.25, 0.3, 0.125, 0.0625], 1.0).tolist() == [1, 2, 2, 2, 3, 4]
-
-
-def test_equation_6_says_one_round_where_none_is_needed():
-    assert rounds_to_full(1.0, 1.0) == 1
+    assert rounds_to_full([1.0, 0.5, 0.49, 0.25, 0.3, 0.125, 0.0625], 1.0).tolist() == [1, 1, 2, 2, 2, 3, 4]
 
 
 def test_equations_7_to_9_by_hand():
@@ -254,14 +224,6 @@ def test_queues_are_never_negative_scale_with_bdp_and_ren_is_never_worse(come, g
     assert traditional == pytest.approx(bdp * queue_lengths(come, go, 1.0, is_ren=False))
 
 
-@given(counts, counts)
-def test_no_more_leave_than_are_there(come, go):
-    n = min(len(come), len(go))
-    leave = departures_at_most(go[:n], come[:n])
-    assert (np.cumsum(come[:n]) - np.cumsum(leave) >= 0).all()
-    assert (leave <= go[:n]).all()
-
-
 @given(st.integers(1, 40), counts)
 def test_rates_stay_between_the_traditional_and_the_line(flows, go):
     ren, traditional, left = throughputs(flows, go)
@@ -269,13 +231,6 @@ def test_rates_stay_between_the_traditional_and_the_line(flows, go):
     assert (ren >= traditional - 1e-12).all()
     assert (ren <= 1.0).all()
     assert ((left == 0) <= (ren == 0)).all()
-
-
-@given(st.floats(1e-6, 1.0))
-def test_rates_double_and_never_pass_the_line(rate):
-    after = float(next_rate(rate, 1.0))
-    assert after in (2 * rate, 1.0)
-    assert after >= rate
 
 
 # Figure 9, from an independent program for equations (1) to (3), 2000 to 4000 trials; the tolerance covers both
@@ -317,19 +272,6 @@ def test_figure_9b(changes, traditional, ren):
     use = by_protocol(table, "utilisation")
     assert 100 * use["traditional"] == pytest.approx(traditional, abs=1.0)
     assert 100 * use["REN"] == pytest.approx(ren, abs=1.0)
-
-
-def gap(**changes):
-    use = by_protocol(RenUtilisation(trials=3000, **changes).evaluate(), "utilisation")
-    return use["REN"] - use["traditional"]
-
-
-def test_advantage_grows_with_strength_at_20_rounds_but_not_at_30_with_empty_rounds_counted():
-    """Section 4.3 says that it grows; this depends on choices that the paper leaves open."""
-    assert (np.diff(gap()) > 0).all()
-    late = gap(rounds=30, average="all")
-    assert STRENGTHS[int(late.argmax())] == pytest.approx(0.6, abs=0.1)
-    assert late[-1] < 0.8 * late.max()
 
 
 def test_wrong_inputs_are_errors():

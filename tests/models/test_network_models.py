@@ -148,25 +148,6 @@ def test_a_message_alone_takes_its_ideal_time():
     assert table["slowdown"].to_numpy() == pytest.approx(1.0, abs=1e-9)
 
 
-def test_every_byte_is_sent_at_some_rate():
-    net = rdmacc.star(5)
-    work = rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "1MB")
-    table = MaxMin(network=net, workload=work, has_acks=False).solve()
-    wire = 4 * 1000 * 1048
-    latency = table["ideal_fct_ps"] - 1_048_000 * 80
-    assert (table["fct_ps"] - latency).to_numpy() == pytest.approx(wire * 80)
-
-
-def test_messages_wait_for_others():
-    net = rdmacc.star(3)
-    work = rdmacc.messages(
-        pd.DataFrame({"src": ["h1", "h2"], "dst": ["h0", "h0"], "size": "1MB", "start": "0us", "after": [(), (0,)]})
-    )
-    table = MaxMin(network=net, workload=work, has_acks=False).solve()
-    assert table["slowdown"].to_numpy() == pytest.approx(1.0)
-    assert table.loc[1, "start_ps"] == pytest.approx(table.loc[0, "fct_ps"])
-
-
 def test_messages_of_a_queue_pair_go_one_after_the_other():
     """As packets do; on queue pairs of their own, both would end last."""
     net, size = rdmacc.star(2), 1_000_000
@@ -218,12 +199,6 @@ def test_error_against_packets(load, median, mean):
     assert abs(row["relative"]) < mean
 
 
-def test_an_incast_is_near_the_packets():
-    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "500kB")
-    found = compare(MaxMin(network=rdmacc.star(9), workload=work, scheme="line-rate"))
-    assert found.frame.loc[found.frame["quantity"] == "FCT", "relative"].abs().max() < 0.01
-
-
 def test_a_result_shows_the_error_on_record():
     """By the next higher load and the size; of a scheme that was not measured, the worst of all."""
     record = errors_on_record().set_index(["scheme", "load", "size_class"])["median_error"]
@@ -248,20 +223,13 @@ def test_the_record_is_what_is_measured():
     assert rows["median_error"].max() < 0.5
 
 
-def is_of(record, rows):
-    """Return whether part of a record is what has been measured."""
-    part = record[(record["scheme"] == rows["scheme"].iloc[0]) & (record["load"] == rows["load"].iloc[0])]
-    numbers = ["size_class", "messages", "median_error", "p90_error", "bias"]
-    return part[numbers].shape == rows[numbers].shape and np.allclose(part[numbers], rows[numbers], rtol=0, atol=1e-3)
-
-
 @pytest.mark.nightly
 def test_the_record_is_of_today_s_code():
-    """One load in full; a record with another number would be refused."""
+    """One load in full. Otherwise run python -m rdmacc.experiments.micro.max_min."""
     record, rows = errors_on_record(), max_min_experiment.errors("dcqcn", 0.2)
-    assert is_of(record, rows), "`python -m rdmacc.experiments.micro.max_min` measures the errors again"
-    for column in ("messages", "median_error", "p90_error", "bias"):
-        assert not is_of(record.assign(**{column: record[column] * 1.5 + 0.01}), rows)
+    part = record[(record["scheme"] == "dcqcn") & (record["load"] == rows["load"].iloc[0])]
+    for column in ("size_class", "messages", "median_error", "p90_error", "bias"):
+        assert part[column].tolist() == pytest.approx(rows[column].tolist(), abs=1e-3)
 
 
 # The fair share of a receiver's link
@@ -280,21 +248,6 @@ def test_shares_and_fct_by_hand():
     assert np.isnan(table.loc["long", "fct_ps"])
 
 
-def test_a_short_last_packet_has_a_header_too():
-    model = FairShare(senders=1, message_bytes=1500, has_long_flow=False)
-    assert model.message_wire_bytes == 1500 + 2 * 48
-    table = model.evaluate()
-    assert table["kind"].tolist() == ["incast"]
-    assert table["goodput_bps"].iloc[0] == pytest.approx(100e9 * 1500 / 1596)
-    assert table["slowdown"].iloc[0] == 1.0
-
-
-def test_the_link_is_full_all_the_time():
-    model = FairShare(senders=16, message_bytes="64kB")
-    curves = model.curves().pivot(index="time_ps", columns="kind", values="rate_bps")
-    assert (16 * curves["incast"] + curves["long"]).tolist() == pytest.approx([100e9] * 4)
-
-
 # DASR, HPCC, ideal times and go-back-N
 
 
@@ -303,12 +256,6 @@ def test_convergence_is_one_round_trip_and_the_software_quantiles():
     assert table["convergence_ps"].to_numpy() / 1e6 == pytest.approx([15, 28, 41, 44], abs=0.1)
     assert table["rtts"].iloc[0] == 1.0
     assert (table["t_f_ps"] + table["t_cpu_ps"] + table["t_b_ps"]).tolist() == table["convergence_ps"].tolist()
-
-
-def test_convergence_waits_behind_the_queue():
-    plain, queued = DasrConvergence(), DasrConvergence(queue_bytes="70kB")
-    assert queued.forward_ps - plain.forward_ps == pytest.approx(70e3 * 8e12 / 56e9)
-    assert queued.evaluate()["rtts"].iloc[0] > 1.5
 
 
 def test_a_sender_with_two_messages_counts_once():
@@ -336,11 +283,6 @@ def test_look_ahead_halves_the_queue_and_backs_off_no_later():
     assert gain["back_off_ps"] >= 0
 
 
-def test_without_jitter_look_ahead_gains_nothing():
-    gain = DasrIncast(senders=8, jitter_ps=0).gain()
-    assert gain["peak_queue_bytes"] == pytest.approx(0, abs=1)
-
-
 @pytest.mark.parametrize("look_ahead", [True, False])
 @pytest.mark.parametrize(
     ("senders", "size", "jitter"), [(16, "256kB", "20us"), (4, "64kB", "0us"), (16, "8kB", "20us")]
@@ -366,34 +308,11 @@ def test_hpcc_facts():
     assert frame["window_first_bytes"].iloc[1] == pytest.approx(102_996.67, abs=0.01)
 
 
-def test_hpcc_drains_line_rate_starts_in_one_round():
-    frame = HpccSteady(flows=16, rounds=2).solve()
-    assert frame["inflight"].tolist()[0] == 16
-    assert frame["time_ps"].tolist() == [0, 13e6, 26e6]  # 162,500 B at 100 Gb/s
-    assert frame["window_first_bytes"].iloc[1] == pytest.approx(162_500 * 0.95 / 16 + 80)
-    assert frame["queue_bytes"].iloc[1] == 0
-
-
 @pytest.mark.parametrize("flows", [1, 2, 16, 101, 400])
 def test_hpcc_equilibrium_found_is_equilibrium_iterated(flows):
     table = HpccSteady(flows=flows, start_first=1.0, start=0.3, rounds=30_000).evaluate()
     assert table["iterated"].to_numpy() == pytest.approx(table["steady"].to_numpy(), rel=1e-6)
     assert (table.loc["queue_bytes", "steady"] > 0) == (flows > HpccSteady().most_flows)
-
-
-def test_hpcc_windows_become_equal_by_the_memory():
-    model = HpccSteady(flows=2, start_first=1.0, start=0.5, rounds=3000)
-    frame, memory = model.solve(), model.steady_state()["memory"]
-    gap = (frame["window_first_bytes"] - frame["window_other_bytes"]).to_numpy()
-    assert gap[2000] / gap[1000] == pytest.approx(memory**1000, rel=1e-3)
-
-
-@given(st.integers(1, 300), st.floats(0.001, 1.0), st.floats(0.001, 1.0), st.integers(0, 10), st.integers(0, 2000))
-def test_hpcc_is_never_negative(flows, first, other, stages, additive):
-    model = HpccSteady(
-        flows=flows, start_first=first, start=other, max_stage=stages, additive_bytes=additive, rounds=100
-    )
-    assert (model.solve() >= 0).all(axis=None)
 
 
 def test_base_fct_is_the_fabrics():
@@ -422,7 +341,3 @@ def test_processor_sharing_slowdown_is_the_same_for_all_sizes():
 def test_go_back_n_numbers_of_m_g10(variant, loss, timeout, percent):
     table = GoBackNGoodput(timeout_ps=timeout).evaluate([loss]).set_index("variant")
     assert 100 * table.loc[variant, "goodput"] == pytest.approx(percent, abs=0.3)
-
-
-def test_without_loss_go_back_n_is_at_line_rate():
-    assert (GoBackNGoodput().evaluate([0.0])["goodput"] == 1.0).all()

@@ -5,13 +5,12 @@ takes line / n, so all rates are right within one round trip of a sender's first
 receiver's own link is full (figure 5).
 """
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rdmacc
-from rdmacc import Loss, Scheme, probes
+from rdmacc import Scheme, probes
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION, Dasr
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import NEVER
@@ -359,29 +358,6 @@ def test_two_senders_have_half_the_line_within_one_round_trip(engine):
     assert next(at for at, value in rates(result, 1) if value == LINE / 2) == joined + back
 
 
-def test_the_rate_returns_when_the_other_has_finished(engine):
-    work = rdmacc.messages([("h1", "h0", "1MB"), ("h2", "h0", "50kB", "20us")])
-    watch = [probes.rate(0), probes.field("host", "h0", "Dasr.auss_n")]
-    result = rdmacc.simulate(rdmacc.star(3), work, without_dcqcn(), engine=engine, probes=watch)
-    check_finished(result)
-    assert [value for _, value in rates(result, 0)] == [LINE, LINE / 2, LINE]
-    assert [value for _, value in samples(result, "Dasr.auss_n h0")] == [0, 1, 2, 1, 0]
-    gone = result.flows["start_ps"][1] + result.flows["fct_ps"][1]
-    back = rates(result, 0)[-1][0]
-    # Dart, IV: it learns with its next ACK: one way back, behind at most n packets of 1 / n spacing.
-    assert gone < back <= gone + result.plan.qp_base_rtt_ps[0] + 3 * T
-
-
-def test_overlapping_messages_of_one_sender_share_its_queue_pair(engine):
-    """n stays 1 through three messages of one sender; their rate is the line, one after the other."""
-    work = rdmacc.messages([("h1", "h0", "100kB"), ("h1", "h0", "100kB", "1us"), ("h1", "h0", "100kB", "2us")])
-    watch = [probes.field("host", "h0", "Dasr.auss_n")]
-    result = rdmacc.simulate(rdmacc.star(2), work, without_dcqcn(), engine=engine, probes=watch)
-    assert [value for _, value in samples(result, "Dasr.auss_n h0")] == [0, 1, 0, 1, 0, 1, 0]
-    ends = result.flows["start_ps"] + result.flows["fct_ps"]
-    assert ends.tolist() == [us(2) + (101 + 100 * i) * T for i in range(3)]
-
-
 def test_look_ahead_throttles_at_the_first_packet(engine):
     """The group's first message announces all four: a long flow backs off before the others' packets come."""
     others = [(f"h{i}", "h0", "50kB", f"{40 + i}us", 0) for i in (2, 3, 4, 5)]
@@ -418,32 +394,3 @@ def test_congestion_that_is_not_the_receivers_is_left_to_dcqcn(engine, graph, pa
     marks = {name for name in ("marks_last_hop", "marks_in_network", "marks_host_nic") if result.counters[name] > 0}
     assert marks == {marked}
     assert (result.counters.cnps == 0) == (marked == "marks_last_hop")
-
-
-def test_the_slower_of_dasr_and_dcqcn_wins(engine):
-    graph = rdmacc.dumbbell(2, 2, rate="10Gbps")
-    work = rdmacc.long_flows([("h0", "h2"), ("h1", "h3")], "1MB")
-    fields = ("rate_bps", "Dasr.rate_bps", "Dcqcn.rate_bps")
-    watch = [probes.field("flow", 0, name, "1us") for name in fields]
-    result = rdmacc.simulate(graph, work, "dasr", engine=engine, until="500us", probes=watch)
-    both, dasr, dcqcn = (np.array([value for _, value in samples(result, f"{name} 0")]) for name in fields)
-    assert (both == np.minimum(dasr, dcqcn)).all()
-    assert (dcqcn < dasr).any()
-
-
-def test_losses_do_not_confuse_the_count(engine):
-    """Retransmitted first and last packets, lost ACKs: in the end nobody is counted."""
-    work = rdmacc.incast([f"h{i}" for i in range(1, 6)], "h0", "30kB", jitter="5us")
-    scheme = without_dcqcn()
-    scheme = scheme.replace(timeout_ps="100us", nak_interval_ps="10us")
-    for seed in range(4):
-        result = rdmacc.simulate(
-            rdmacc.star(6), work, scheme, engine=engine, seed=seed, faults=[Loss(data=0.05, control=0.05)],
-            probes=[probes.field("host", "h0", "Dasr.auss_n"), probes.field("host", "h0", "Dasr.auss_weight")],
-        )  # fmt: skip
-        check_finished(result)
-        assert result.counters.retransmissions > 0
-        counts = [value for _, value in samples(result, "Dasr.auss_n h0")]
-        assert counts[-1] == 0
-        assert max(counts) == 5
-        assert samples(result, "Dasr.auss_weight h0")[-1][1] == 0.0

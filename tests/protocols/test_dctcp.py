@@ -283,35 +283,3 @@ def test_the_first_cut_at_the_computed_time(engine):
     for flow, at in ((1, heard), (0, heard + t)):
         cut = next(sample for sample in samples(result, f"DctcpHpcc.current_bps {flow}") if sample[1] < LINE)
         assert cut == (at, LINE / 2)
-
-
-def long_run(engine, flows, since, until):
-    """Return goodput on the wire by flow, and the bottleneck's queue, both between the two times."""
-    work = rdmacc.long_flows([(f"h{i + 1}", "h0") for i in range(flows)], "1GB")
-    watch = [probes.queue("s0", "h0", "1us")]
-    simulation = rdmacc.Simulation(rdmacc.star(flows + 1), work, "dctcp-hpcc", engine=engine, probes=watch)
-    before = simulation.run(us(since)).outcome.messages["received_packets"]
-    result = simulation.run(us(until))
-    goodput = (result.outcome.messages["received_packets"] - before) * WIRE * 8e6 / (until - since)
-    queue = result.probes.loc[result.probes["time_ps"] > us(since), "value"]
-    return goodput, queue, result
-
-
-def test_two_flows_are_held_by_their_windows_alone(engine):
-    """Two windows of one bandwidth-delay product queue one of them, far below the threshold: no marks, no cuts."""
-    goodput, queue, result = long_run(engine, 2, 100, 300)
-    assert goodput == pytest.approx(LINE / 2, rel=0.005)
-    assert result.counters.marked_arrivals == 0
-    bdp = LINE * result.plan.qp_base_rtt_ps[0] / 8e12
-    packets = -(-int(bdp) // 1000)  # a packet may leave as long as less than the window is under way
-    assert queue.mean() == pytest.approx(2 * packets * WIRE - bdp, rel=0.01)
-
-
-def test_ten_flows_share_the_link_at_the_threshold(engine):
-    """Their windows would queue more: marks hold the queue at 300 kB, the link is full, nothing is paused."""
-    goodput, queue, result = long_run(engine, 10, 500, 1000)
-    assert goodput.sum() == pytest.approx(LINE, rel=0.005)
-    assert goodput == pytest.approx(LINE / 10, rel=0.2)
-    assert result.counters.marked_arrivals > 0
-    assert 0.7 * 300_000 < queue.min() < 300_000 < queue.max() < 1.1 * 300_000
-    assert result.ports["pauses"].sum() == 0

@@ -220,18 +220,6 @@ def test_credits_take_their_share_of_every_port(engine):
     assert port["dropped_packets"] > 50
 
 
-def test_data_and_credits_take_the_same_links(engine):
-    fabric = rdmacc.fat_tree(4, "10Gbps", "1us")
-    work = rdmacc.messages([(f"h{i}", f"h{15 - i}", "30kB") for i in range(8)])
-    result = rdmacc.simulate(fabric, work, scheme_of(), engine=engine, trace=True)
-    trace = result.packet_trace[result.packet_trace["what"] == "sent"]
-    for _, rows in trace.groupby("message"):
-        ways = {kind: set(zip(some["node"], some["peer"])) for kind, some in rows.groupby("kind")}
-        assert ways["credit"] == {(b, a) for a, b in ways["data"]}
-        assert ways["request"] == ways["data"]
-    check_finished(result)
-
-
 def test_a_request_says_what_is_left():
     """That decides whether the receiver sends credits at all, and how fast it begins."""
     message, transfer, params = Message(), ExpressPass.Transfer(), plain(ExpressPass())

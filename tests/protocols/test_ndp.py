@@ -11,7 +11,6 @@ import pytest
 import rdmacc
 from rdmacc import preset
 from rdmacc.bits import make_bits
-from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.ndp import Ndp, is_bad_path
 from rdmacc.protocols.permuted_paths import ScoredPaths, permute
 from rdmacc.state import ACCEPT, ACK, CREDIT, DATA, LAST_HOP, NAK, RETURN, Host, Port, QueuePair
@@ -325,13 +324,6 @@ def test_a_lone_message(engine, count, window, delay_us):
 
 
 # Losses
-
-
-def test_a_lost_packet_goes_again_after_one_millisecond(engine):
-    work = rdmacc.messages([("h1", "h0", packets(1))])
-    result = run(engine, rdmacc.star(2, "10Gbps", "1us"), work, faults=[ScriptedLoss(message=0, psn=0)])
-    assert result.flows["fct_ps"].tolist() == [ms(1) + 2 * us(1) + 2 * 7_200_000]
-    assert result.counters.timeouts == 1
 
 
 # csg-htsim's queue

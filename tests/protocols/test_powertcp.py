@@ -3,12 +3,11 @@
 import pytest
 
 import rdmacc
-from rdmacc import probes
 from rdmacc.protocols.powertcp import PowerTcp, measure, open_window, set_window, step
 from rdmacc.protocols.theta_powertcp import ThetaPowerTcp
 from rdmacc.state import Message, QueuePair
 from rdmacc.units import us
-from tests.support import check_finished, packet_with
+from tests.support import packet_with
 
 LINE = 25e9
 RTT = us(8)
@@ -83,16 +82,3 @@ def test_two_acks_at_once_have_no_gradient():
     ThetaPowerTcp.on_ack(params, qp, sender, message, transfer, packet, us(100))
     assert sender.power == 1.0
     assert sender.last_rtt_ps == us(100)
-
-
-@pytest.mark.parametrize("name", ["powertcp", "theta-powertcp"])
-def test_senders_share_a_link_without_a_queue(engine, name):
-    """N additive steps of queue: 8 x 0.6% of a BDP, and packets that meet."""
-    work = rdmacc.messages([(f"h{i + 1}", "h0", "500kB") for i in range(8)])
-    watch = [probes.queue("s0", "h0", "5us")]
-    result = rdmacc.simulate(rdmacc.star(9), work, name, engine=engine, probes=watch)
-    check_finished(result)
-    queue = result.samples("queue s0->h0")
-    assert float(queue.iloc[len(queue) // 2 :].mean()) < 25_000
-    assert result.flows["slowdown"].max() < 9.5
-    assert result.flows["slowdown"].min() > 4

@@ -9,13 +9,11 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import faults, probes
+from rdmacc import probes
 from rdmacc.errors import ConfigError
-from rdmacc.results.summary import slowdown_by_size
 from rdmacc.workload import Nccl, nccl
 
 
@@ -79,20 +77,6 @@ def test_a_rate_is_drawn_only_while_its_flow_is_active(others):
         assert end_ps - 3e6 < time_ps.max() <= end_ps
         assert np.asarray(line.get_ydata())[0] == 100.0
     assert result.plot.curve(COUNT)[0].min() < flows["start_ps"][0], "anything else is drawn all the time"
-
-
-def test_slowdown_by_size_keeps_few_sizes_apart_and_bins_many():
-    few = pd.DataFrame({"size_bytes": [1, 1, 2], "slowdown": [1.0, 3.0, 5.0]})
-    table = slowdown_by_size(few)
-    assert table["size_bytes"].tolist() == [1, 2]
-    assert table["flows"].tolist() == [2, 1]
-    assert table["median"].tolist() == [2.0, 5.0]
-    many = pd.DataFrame({"size_bytes": np.arange(1, 101), "slowdown": np.arange(1, 101) / 10})
-    table = slowdown_by_size(many, bins=4)
-    assert table["flows"].tolist() == [25] * 4
-    assert table["size_bytes"].tolist() == [25, 50, 75, 100]
-    undelivered = pd.DataFrame({"size_bytes": [1, 2], "slowdown": [1.0, np.nan]})
-    assert len(slowdown_by_size(undelivered)) == 1
 
 
 def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):
@@ -167,32 +151,6 @@ def test_links_and_queues_agree_with_probes(recorded):
     assert not shown.is_down.any()
     sent_bytes = shown.utilisation[at].sum() * 5e-6 * 100e9 / 8
     assert sent_bytes == pytest.approx(result.ports["tx_bytes"][at])
-
-
-def test_pauses_and_links_that_are_down_are_shown():
-    network = rdmacc.star(5, buffer="260kB")
-    down = faults.LinkDown(link=("s0", "h4"), at_ps="20us", until_ps="30us")
-    result = incast(network=network, faults=[down], explain=True)
-    shown, port = result.animate("10us"), result.plan.fabric.port_name
-    paused = {port(number) for number in np.flatnonzero(shown.is_paused.any(axis=1))}
-    assert "h1->s0" in paused
-    assert paused <= {f"h{i}->s0" for i in range(1, 5)}
-    assert {(port(number), step) for number, step in np.argwhere(shown.is_down)} == {("s0->h4", 2), ("h4->s0", 2)}
-
-
-def test_the_page_and_the_pictures(tmp_path):
-    result = incast(explain=True)
-    shown = result.animate("20us")
-    page = shown.save(tmp_path / "new" / "x.html").read_text(encoding="utf-8")
-    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
-    assert "srcdoc" in shown._repr_html_()
-    from PIL import Image
-
-    with Image.open(shown.save(tmp_path / "x.gif")) as moving:
-        assert moving.n_frames == shown.utilisation.shape[1]
-    assert "0: h1 to h0" in str([text.get_text() for text in result.plot.network("10us").get_legend().get_texts()])
-    with pytest.raises(ConfigError, match="ends in .html or .gif"):
-        shown.save(tmp_path / "x.mp4")
 
 
 def test_errors():

@@ -8,8 +8,7 @@ import pickle
 import pytest
 
 import rdmacc
-from rdmacc import ConfigError, DropTail, EcnStep, Scheme, register_scheme, scheme, scheme_table
-from rdmacc.protocols.dasr import Dasr
+from rdmacc import ConfigError, DropTail, Scheme, register_scheme, scheme, scheme_table
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.protocols.line_rate import LineRate
@@ -27,16 +26,6 @@ def test_schemes_are_values():
         assert pickle.loads(pickle.dumps(one)) == one
         assert all(type(part).__name__ in repr(one) for part in (*one.components, one.buffer))
         assert "payload_bytes=7" in repr(one.replace(payload_bytes=7))
-
-
-def test_composition():
-    assert [type(part) for part in scheme("dcqcn").components] == [GoBackN, Dcqcn, rdmacc.Red]
-    dasr = scheme("dasr")
-    assert [type(part) for part in dasr.components] == [GoBackN, Dasr, Dcqcn, EcnStep]
-    assert dasr.is_pairwise
-    assert not scheme("dcqcn").is_pairwise
-    assert dasr.control[0].look_ahead
-    assert not scheme("dasr-no-look-ahead").control[0].look_ahead
 
 
 def test_queue_pairs_are_shared_by_need_or_by_choice():

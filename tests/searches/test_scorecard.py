@@ -151,11 +151,3 @@ def test_the_bundled_table_has_every_scheme_and_its_lines_repeat_it():
     for row in finds[finds["scheme"].isin(["dcqcn", "ren"])].iloc[::5].to_dict("records"):
         one = eval(row["line"].rsplit(".run", 1)[0])
         assert OBJECTIVES[row["objective"]].measure(one, eval(row["line"])) == row["value"]
-
-
-def test_the_table_is_shown_and_drawn(tmp_path):
-    shown = run("--plot", tmp_path / "map.png")
-    assert shown.exit_code == 0, shown.output
-    assert "dcqcn" in shown.stdout
-    assert (tmp_path / "map.png").stat().st_size > 10_000
-    assert run("dcqcn").stdout.count(".run(") == 15

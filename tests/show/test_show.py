@@ -23,7 +23,6 @@ from rdmacc.experiments.framework.drawn_bands import with_bands
 from rdmacc.show import style
 from rdmacc.show.png import png
 from rdmacc.show.style import COLOURS
-from rdmacc.show.tables import text_table
 from tests.show.pictures import faults
 
 
@@ -135,11 +134,3 @@ def test_the_plots_that_users_are_shown_can_be_read():
     found = {name: faults(figure) for name, figure in PLOTS["drawn"]()}
     assert len(found) > 8
     assert not any(found.values()), found
-
-
-def test_a_narrow_table_wraps_words():
-    rows = [["dcqcn", "a rate that grows and is cut", "92.6 us"]]
-    lines = text_table(["scheme", "what it has", "completion time"], rows, "<<>", width=40).splitlines()
-    assert max(map(len, lines)) <= 40
-    assert " ".join(lines).split().count("grows") == 1
-    assert len(lines) > len(text_table(["scheme", "what it has", "completion time"], rows).splitlines())

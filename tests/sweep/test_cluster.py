@@ -16,7 +16,7 @@ from rdmacc.experiments import EXPERIMENTS
 from rdmacc.sweep import Store, stored, sweep
 from rdmacc.sweep.cluster import check_alike, dask_executor
 from rdmacc.sweep.store import write_table
-from tests.sweeps import Many, Tiny
+from tests.sweeps import Many
 
 distributed = pytest.importorskip("distributed")
 
@@ -106,10 +106,3 @@ def test_addresses_that_lead_nowhere_are_refused(address, monkeypatch):
         pass
     open_clients = [one for one in gc.get_objects() if type(one) is distributed.Client and one.status != "closed"]
     assert not open_clients  # collected in one of Dask's threads, it would wait for itself
-
-
-@pytest.mark.nightly
-def test_workers_start_by_a_number(tmp_path):
-    with dask_executor("local:1") as executor:
-        found = sweep(Tiny(), engine="simpy", store=tmp_path, executor=executor)
-    assert len(found.tables) == 4

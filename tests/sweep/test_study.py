@@ -172,29 +172,6 @@ def test_nodes_that_look_alike_are_computed_and_not_stored(run, tmp_path, caplog
     assert caplog.text.count("computing points of study without storing them: node = host: must be plain data") == 1
 
 
-def test_distributions_have_a_curve_for_each_scheme(run):
-    found = run(["dcqcn", "line-rate"], seeds=2)
-    for ax in found.plot.fct_cdf(), found.plot.slowdown_by_size(), found.plot.slowdown_by_size(50):
-        assert [text.get_text() for text in ax.get_legend().get_texts()][:2] == ["dcqcn", "line-rate"]
-    with pytest.raises(ConfigError, match="percentile = 95.*50 or 99"):
-        found.plot.slowdown_by_size(95)
-    with pytest.raises(ConfigError, match="parameter = 'g'"):
-        found.plot.versus("g")
-
-
-def test_versus_draws_means_bars_and_a_line_across_for_who_lacks_the_parameter(run):
-    found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 16, 1 / 4]}, seeds=3)
-    ax = found.plot.versus("g", "fct_mean_ps")
-    drawn, *caps, across = ax.get_lines()
-    assert len(caps) == 2
-    means = found.runs[found.runs["scheme"] == "dcqcn"].groupby("g")["fct_mean_ps"].mean() / 1e6
-    assert drawn.get_xdata().tolist() == means.index.tolist()
-    assert drawn.get_ydata().astype(float) == pytest.approx(means.to_numpy())
-    assert across.get_linestyle() == "--"
-    assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "FCT mean (us)")
-    assert len(ax.collections) == 1
-
-
 def test_a_window_counts_what_a_result_counts_in_it_and_runs_nothing_again(tmp_path):
     network, window = rdmacc.star(5), ("100us", "400us")
     work = rdmacc.poisson(network, "20kB", 0.5, duration="500us", seed=1)
@@ -286,18 +263,6 @@ def test_short_runs_are_not_stored_and_measure_the_same(tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(short.flows, stored.flows)
 
 
-def test_a_short_run_that_fails_leaves_the_others(caplog):
-    def rows(seed):
-        return rdmacc.messages([("h1", "h0" if seed != 2 else "h9", "8kB")])
-
-    found = study(rdmacc.star(3), rows, "dcqcn", seeds=[1, 2, 3], progress=False)
-    assert found.runs["seed"].tolist() == [1, 3]
-    assert list(found.failures) == ["dcqcn, seed 2"]
-    assert "h9" in found.failures["dcqcn, seed 2"]
-    with pytest.raises(SweepError):
-        study(rdmacc.star(3), rows, "dcqcn", seeds=[2], progress=False)
-
-
 def _drawn(seed):
     if seed == 40:
         raise ValueError("a draw that fails")
@@ -325,13 +290,3 @@ def test_many_short_runs_are_shared_out_to_forks_and_measure_the_same(monkeypatc
     assert len(study(rdmacc.star(4), drawn, "dcqcn", seeds=12, **here).runs) == 12
     with pytest.raises(ValueError, match="a draw that fails"):
         study(rdmacc.star(4), _drawn, "dcqcn", seeds=range(30, 50), **here)
-
-
-def test_a_heavy_draw_has_all_runs_stored(tmp_path, monkeypatch):
-    monkeypatch.setattr("rdmacc.sweep.store.default_folder", lambda: tmp_path / "default")
-    monkeypatch.setattr("rdmacc.sweep.study._WORTH_KEEPING", 3_100.0)
-
-    def of(count):
-        return study(rdmacc.star(4), _drawn, "dcqcn", seeds=range(30, 30 + count), engine="compiled", progress=False)
-
-    assert (of(3).reused, of(3).reused, of(6).reused, of(6).reused) == (0, 0, 0, 6)

@@ -4,7 +4,6 @@ Processes of a sweep: a script needs no protection from being imported, unless i
 """
 
 import json
-import logging
 import os
 import pickle
 import signal
@@ -78,18 +77,6 @@ def test_what_is_stored_is_not_computed_again(tmp_path):
     assert first.effort() == second.effort()
     shifted = run(Tiny(), tmp_path, seed=1)
     assert shifted.reused == 2  # seed 1 is in both
-
-
-def test_a_damaged_point_is_computed_again_and_the_others_are_not(tmp_path, caplog):
-    whole = run(Tiny(), tmp_path).table
-    path = sorted(tmp_path.rglob("*.parquet"))[1]
-    path.write_bytes(path.read_bytes()[:100])
-    with caplog.at_level(logging.WARNING):
-        again = run(Tiny(), tmp_path)
-    assert again.reused == 3
-    assert path.name in caplog.text
-    pd.testing.assert_frame_equal(again.table, whole)
-    assert run(Tiny(), tmp_path).reused == 4
 
 
 @pytest.mark.slow
@@ -245,32 +232,6 @@ def test_a_signal_ends_every_process_and_keeps_what_is_finished(tmp_path, number
         assert json.loads(process.communicate()[0]) == ["waits 0", "waits 1", "waits 2"]
 
 
-class Generated(Tiny):
-    """Its points are a generator."""
-
-    name = "tests.generated"
-
-    def points(self, scale="quick", seed=0):
-        yield from super().points(scale, seed)
-
-
-def test_points_may_be_generated_and_the_store_may_be_a_path(tmp_path):
-    one = Generated()
-    found = sweep(one, engine="simpy", store=str(tmp_path))
-    assert len(found.tables) == 4
-    assert stored(one, store=tmp_path).reused == 4
-    assert one.run(engine="simpy").equals(found.table)
-
-
-COMPARES = """
-import rdmacc
-found = rdmacc.study(
-    rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "8kB"), ["dcqcn", "timely"], engine="simpy", jobs=2,
-    store={store!r},
-)
-print(len(found.runs), "runs")
-"""
-
 DEFINES = """
 from dataclasses import dataclass, replace
 import rdmacc
@@ -300,21 +261,18 @@ GUARDED = DEFINES + '\nif __name__ == "__main__":\n    compare()\n'
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "is_piped", "warning"),
+    ("text", "warning"),
     [
-        pytest.param(COMPARES, False, "", id="compares", marks=pytest.mark.nightly),
-        pytest.param(COMPARES, True, "", id="compares, piped", marks=pytest.mark.nightly),
-        pytest.param(UNGUARDED, False, 'under `if __name__ == "__main__":`', id="defines"),
-        pytest.param(GUARDED, False, "", id="defines, guarded", marks=pytest.mark.nightly),
+        pytest.param(UNGUARDED, 'under `if __name__ == "__main__":`', id="defines"),
+        pytest.param(GUARDED, "", id="defines, guarded", marks=pytest.mark.nightly),
     ],
 )
-def test_a_script_computes_in_processes(text, is_piped, warning, tmp_path):
+def test_a_script_computes_in_processes(text, warning, tmp_path):
     """Once, without a page of errors; with a warning in one process if another one would run it all again."""
     text = text.format(store=str(tmp_path / "store"))
     script = tmp_path / "script.py"
     script.write_text(text)
-    command = [sys.executable] if is_piped else [sys.executable, str(script)]
-    done = subprocess.run(command, input=text if is_piped else None, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
     assert done.stdout == "2 runs\n", done.stderr[-2000:]
     assert "Traceback" not in done.stderr
     assert ("computing in one process" in done.stderr) == bool(warning)

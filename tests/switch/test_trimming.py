@@ -30,19 +30,16 @@ def trimming_verdict(part, queue, wire=WIRE, count=0):
     return packet.verdict
 
 
-@pytest.mark.parametrize(("queued", "is_trimmed"), [(0, False), (7, False), (8, True), (9, True)])
-def test_the_data_queue_holds_eight_full_packets(queued, is_trimmed):
-    assert (trimming_verdict(PayloadTrimming(), queued * WIRE) != ACCEPT) == is_trimmed
-
-
-def test_a_queue_of_one_packet():
-    part = PayloadTrimming(limit_packets=1)
-    assert [trimming_verdict(part, queue) != ACCEPT for queue in (0, 1)] == [False, True]
-
-
-def test_a_short_packet_takes_its_own_bytes():
-    assert trimming_verdict(PayloadTrimming(), 7 * WIRE + 900, wire=WIRE - 900) == ACCEPT
-    assert trimming_verdict(PayloadTrimming(), 7 * WIRE + 901, wire=WIRE - 900) != ACCEPT
+@pytest.mark.parametrize(
+    ("limit", "queue", "wire", "is_trimmed"),
+    [
+        *[(8, queued * WIRE, WIRE, queued >= 8) for queued in (0, 7, 8, 9)],
+        *[(1, queue, WIRE, queue > 0) for queue in (0, 1)],
+        *[(8, 7 * WIRE + 900 + more, WIRE - 900, more > 0) for more in (0, 1)],  # a short packet takes its own bytes
+    ],
+)
+def test_the_data_queue_holds_so_many_full_packets(limit, queue, wire, is_trimmed):
+    assert (trimming_verdict(PayloadTrimming(limit_packets=limit), queue, wire) != ACCEPT) == is_trimmed
 
 
 def test_the_coin_is_fair():

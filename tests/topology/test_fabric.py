@@ -3,7 +3,6 @@
 RTT, BDP, bisection and oversubscription: closed forms, brute force, and the papers' own numbers.
 """
 
-import pickle
 from itertools import combinations, pairwise, permutations
 
 import networkx as nx
@@ -20,7 +19,7 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.measures import uplink_shortage
 from rdmacc.topology.ways import has_equal_ways
 from rdmacc.units import us
-from tests.support import by_packets, chain, networks
+from tests.support import by_packets, networks
 
 GRAPHS = networks(max_switches=6, max_hosts=6, is_joined=False)
 
@@ -158,24 +157,6 @@ def test_a_host_without_an_attachment_switch():
     assert fabric.candidates(2, 0) == (fabric.port("h2", "s0"),)
 
 
-def test_two_hosts_on_one_link():
-    graph = nx.Graph()
-    topology.add_host(graph, "a")
-    topology.add_host(graph, "b")
-    topology.add_link(graph, "a", "b", "100Gbps", "1us")
-    fabric = Fabric.from_graph(graph)
-    assert fabric.path(0, 1) == [fabric.port("a", "b")]
-    assert fabric.link_class(0) == "host_nic"
-    assert base_fct_ps(fabric, 0, 1, 1000, 1000, 0) == us(1) + 80_000
-
-
-def test_hops_along_a_chain():
-    fabric = Fabric.from_graph(chain(["1Gbps"] * 4, [1] * 4))
-    assert [fabric.names[node] for node in fabric.attachments] == ["s0", "s2"]
-    rows = [fabric.route_row[fabric.index[f"s{i}"]] for i in range(3)]
-    assert fabric.hops()[rows].tolist() == [[0, 2], [1, 1], [2, 0]]
-
-
 @pytest.mark.parametrize(
     ("src", "dst", "text"),
     [
@@ -202,13 +183,6 @@ def test_check_path_refuses(src, dst, text):
         with pytest.raises(ConfigError) as caught:
             call()
         assert str(caught.value) == text
-
-
-def test_a_fabric_pickles():
-    fabric = Fabric.from_graph(topology.leaf_spine(2, 2, 2))
-    again = pickle.loads(pickle.dumps(fabric))
-    assert again.names == fabric.names
-    assert (again.route_ports == fabric.route_ports).all()
 
 
 # RTT, BDP, bisection and oversubscription

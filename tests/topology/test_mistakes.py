@@ -32,9 +32,7 @@ MISTAKES = [
     (lambda: topology.dart_testbed(37), "hosts = 37: must be at most 36, the switch's ports"),
     (lambda: topology.star(2_000_000), "at most 1000000"),
     (lambda: topology.leaf_spine(11_135, 1, 11_135), "at most 1000000"),
-    (lambda: topology.leaf_spine(1_001, 1_000, 1), "at most 1000000"),
     (lambda: topology.fat_tree(400), "at most 1000000"),
-    (lambda: topology.clos(1, 1_001, 1, 1_000, 1_000), "at most 1000000"),
     (lambda: topology.add_link(topology.star(2), "h0", "h7", "1Gbps", "1us"), "node = 'h7': must be a node of the"),
     # Graphs
     (lambda: topology.validate(nx.Graph()), "network = 'Graph with 0 nodes and 0 edges': must have at least one node"),
@@ -47,7 +45,6 @@ MISTAKES = [
     (lambda: fct_ps(1, payload=0), "payload_bytes = 0: must be at least 1 byte"),
     (lambda: fct_ps(1, header=-1), "header_bytes = -1: must be at least 0 bytes"),
     (lambda: STAR.port("h0", "h1"), "port = 'h0->h1': must be a link of the network"),
-    (lambda: STAR.port("h0", "nowhere"), "port = 'h0->nowhere': must be a link"),
     (lambda: STAR.path(0, 1, lambda node, ports: -7), "choose = -7: must return one of"),
     (lambda: topology.base_rtt_ps(topology.star(2), "h9", "h1"), "src = 'h9': must be a host of the network: h0, h1"),
     (lambda: topology.bdp_bytes(topology.star(2), "h0", "s0"), "dst = 's0': must be a host of the network: h0, h1"),

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rdmacc import errors, units
-from rdmacc.errors import CompileError, ConfigError, DeadlockError, RdmaccError, SimulationError, StalledError
+from rdmacc.errors import CompileError, ConfigError, DeadlockError, SimulationError, StalledError
 
 BAD_NUMBERS = [True, np.True_, float("nan"), float("inf"), -1, -0.5, None, [1], 1j, Decimal("NaN")]
 
@@ -22,17 +22,14 @@ BAD_NUMBERS = [True, np.True_, float("nan"), float("inf"), -1, -0.5, None, [1], 
         ("1us", 1_000_000),
         ("1 us", 1_000_000),
         ("1 µs", 1_000_000),
-        ("1 μs", 1_000_000),
         ("0.1us", 100_000),
         ("1e-3 s", 1_000_000_000),
         (" 5ps ", 5),
         (".5ns", 500),
-        ("2.ms", 2_000_000_000),
         ("0.3333333us", 333_333),
         ("0.0015ns", 2),
         ("0", 0),
         (0, 0),
-        (0.0, 0),
         (units.us(3), 3_000_000),
     ],
 )
@@ -57,10 +54,8 @@ def test_a_bare_time_needs_a_field_in_picoseconds(number):
     ("time", "expected"),
     [
         (units.us(2) + units.ns(5), 2_005_000),
-        (7 + units.us(2), 2_000_007),
         (units.us(2) - 7, 1_999_993),
         (3 * units.us(2), 6_000_000),
-        (units.us(2) * 3, 6_000_000),
         (units.us(2) // 2, 1_000_000),
         (sum([units.us(2), units.us(1)]), 3_000_000),
         (units.ps(12), 12),
@@ -87,9 +82,7 @@ def test_other_arithmetic_of_times_is_a_numbers():
     [
         ("100Gbps", 1e11),
         ("100 Gb/s", 1e11),
-        ("25 Gbit/s", 25e9),
         ("40mbps", 4e7),
-        ("1Tbps", 1e12),
         ("8bps", 8.0),
         ("0.1 kb/s", 100.0),
         (1e9, 1e9),
@@ -107,13 +100,10 @@ def test_rate(text, expected):
         ("225KB", 225_000),
         ("225kB", 225_000),
         ("64 KiB", 65_536),
-        ("1.5MB", 1_500_000),
         ("32MiB", 33_554_432),
-        ("1GB", 10**9),
         ("1 GiB", 2**30),
         ("12B", 12),
         (np.int64(9), 9),
-        (9.0, 9),
     ],
 )
 def test_size(text, expected):
@@ -125,25 +115,20 @@ def test_size(text, expected):
     ("parse", "text", "says"),
     [
         (units.time_ps, "100Gbps", "'Gbps' is not a known unit"),
-        (units.time_ps, "64KB", "'KB' is not a known unit"),
         (units.time_ps, "100", "the unit is missing"),
         (units.time_ps, "-1us", "at least 0"),
         (units.time_ps, "0.1ps", "a whole number of picoseconds"),
         (partial(units.time_ps, bare_ps=True), 0.5, "a whole number of picoseconds"),
         (units.time_ps, "1e999999999s", "too large or too small"),
-        (units.time_ps, "1e99999999999999999999s", "too large or too small"),
         (partial(units.time_ps, bare_ps=True), 2**63, "less than 2**63"),
         (units.time_ps, "us", "a time, such as"),
         (units.time_ps, "", "a time, such as"),
-        (units.time_ps, "1,5us", "is not a known unit"),
         (units.rate_bps, "1us", "'us' is not a known unit"),
-        (units.rate_bps, "1 GB/s", "'GB/s' is not a known unit"),
         (units.rate_bps, "1e400bps", "and finite"),
         (units.rate_bps, "nan bps", "a rate, such as"),
         (units.size_bytes, "64kb", "'kb' is not a known unit"),
         (units.size_bytes, "1.5B", "a whole number of bytes"),
         (units.size_bytes, 1.5, "a whole number of bytes"),
-        (units.size_bytes, "-4kB", "at least 0"),
     ],
 )
 def test_refused_texts(parse, text, says):
@@ -171,14 +156,8 @@ def test_converters():
     times = [units.ps(1), units.ns(1), units.us(1), units.ms(1), units.s(1)]
     assert times == [1, 10**3, 10**6, 10**9, 10**12]
     assert [units.bps(2), units.kbps(2), units.mbps(2), units.gbps(2)] == [2.0, 2e3, 2e6, 2e9]
-    assert [units.B(3), units.kB(3), units.KiB(3), units.MB(3), units.MiB(3), units.GB(3)] == [
-        3,
-        3_000,
-        3_072,
-        3_000_000,
-        3_145_728,
-        3_000_000_000,
-    ]
+    sizes = [units.B(3), units.kB(3), units.KiB(3), units.MB(3), units.MiB(3), units.GB(3)]
+    assert sizes == [3, 3_000, 3_072, 3_000_000, 3_145_728, 3_000_000_000]
     assert units.us(0.1) == 100_000
     assert units.ps(0.5) == 1
     assert units.ps(0.4) == 0
@@ -208,14 +187,12 @@ def test_transmission_takes_the_nearest_picosecond(size, rate):
         (units.format_time(999_960), "1 us"),
         (units.format_time(10**15), "1000 s"),
         (units.format_time(1e9 / 3), "333.3 us"),
-        (units.format_time(1e9 / 3, digits=2), "330 us"),
         (units.format_time(-1500), "-1.5 ns"),
         (units.format_time(float("nan")), "nan ps"),
         (units.format_rate(43e9), "43 Gb/s"),
         (units.format_rate(np.float64(2.5e12)), "2.5 Tb/s"),
         *((units.format_rate(2.5 * 1000**n), f"2.5 {prefix}b/s") for n, prefix in enumerate("kMGT", start=1)),
         *((units.format_size(2.5 * 1000**n), f"2.5 {prefix}B") for n, prefix in enumerate("kMGT", start=1)),
-        (units.format_size(64_000), "64 kB"),
         (units.format_size(np.int64(33_554_432)), "33.55 MB"),
         (units.format_size(33_554_432, digits=None), "33.554432 MB"),
     ],
@@ -252,17 +229,14 @@ def test_parsing_is_decimal(number, unit):
 
 
 ERRORS = [
-    (ConfigError("size_bytes", -4, "must be at least 1 byte"), "size_bytes = -4: must be at least 1 byte"),
     (
         ConfigError("size_bytes", np.int64(-4), "at least 1 byte", where="row 3"),
         "size_bytes = -4 (row 3): must be at least 1 byte",
     ),
-    (ConfigError("dst", "h0", "must differ from src"), "dst = 'h0': must differ from src"),
     (
         errors.unknown("scheme", "dcqn", ["dasr", "dcqcn"], "the name of a scheme"),
         "scheme = 'dcqn': must be the name of a scheme; did you mean 'dcqcn'?",
     ),
-    (errors.unknown("kind", "DATA", ["data", "ack"]), "kind = 'DATA': must be a known name; did you mean 'data'?"),
     (errors.unknown("kind", "xyz", ["data", "ack"]), "kind = 'xyz': must be one of data, ack"),
     (errors.unknown("kind", "data", []), "kind = 'data': must be a known name; there is none"),
     (
@@ -270,22 +244,14 @@ ERRORS = [
         "src = 12 (row 3): must be a node: h0, h1, h2, h3, h4, h5, h6, h7 and 2 more",
     ),
     (errors.unknown("host", "h10", ["h0", "h1"]), "host = 'h10': must be a known name; did you mean 'h0' or 'h1'?"),
-    (RdmaccError("plain"), "plain"),
     (SimulationError("went wrong"), "went wrong"),
-    (
-        DeadlockError(["a->b", "b->c", "c->a"], 5),
-        "deadlock at 5 ps: a->b waits on b->c waits on c->a waits on a->b",
-    ),
+    (DeadlockError(["a->b", "b->c", "c->a"], 5), "deadlock at 5 ps: a->b waits on b->c waits on c->a waits on a->b"),
     (StalledError([1], 9), "stalled at 0.000009 us with 1 message unfinished: 1"),
     (
         StalledError(range(10), 9, "lost tail"),
         "stalled at 0.000009 us with 10 messages unfinished: 0, 1, 2, 3, 4, 5, 6, 7 and 2 more (lost tail)",
     ),
-    (CompileError("Dcqcn.on_ack", "no generators"), "Dcqcn.on_ack cannot be compiled: no generators"),
-    (
-        CompileError("Dcqcn.on_ack", "no generators", 7),
-        "Dcqcn.on_ack (line 7) cannot be compiled: no generators",
-    ),
+    (CompileError("Dcqcn.on_ack", "no generators", 7), "Dcqcn.on_ack (line 7) cannot be compiled: no generators"),
 ]
 
 

@@ -278,18 +278,6 @@ def test_bytes_in_the_largest_tenth(name, percent):
     assert 100 * (1 - distribution.byte_share(distribution.quantile(0.9))) == pytest.approx(percent, abs=0.5)
 
 
-@given(distributions(), st.integers(1, 5000), st.integers(0, 100))
-def test_means_are_those_of_a_fine_grid(distribution, payload, header):
-    grid = (np.arange(400_000) + 0.5) / 400_000
-    sizes = np.maximum(np.rint(np.interp(grid, distribution.probabilities, distribution.sizes)), 1)
-    tolerance = 1e-3 * distribution.sizes[-1] + 1
-    assert distribution.mean == pytest.approx(sizes.mean(), abs=tolerance)
-    packets = np.ceil(sizes / payload)
-    assert distribution.mean_packets(payload) == pytest.approx(packets.mean(), rel=1e-3)
-    wire = distribution.mean_wire_bytes(payload, header)
-    assert wire == pytest.approx((sizes + header * packets).mean(), abs=tolerance + 0.001 * header * packets.max())
-
-
 @given(distributions())
 def test_cdf_ascends_and_inverts_the_quantile(distribution):
     grid = np.linspace(0, distribution.sizes[-1] * 1.1, 500)
