@@ -15,7 +15,7 @@ from rdmacc.experiments.framework.registry import experiment, load_summary, sele
 from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.pages import MARKS, claim_rows, count_outcomes, counted, html
 from rdmacc.experiments.ledger.reading_map import draw_map
-from rdmacc.experiments.ledger.score import by_reading, score
+from rdmacc.experiments.ledger.score import by_reading
 from rdmacc.show.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
@@ -116,11 +116,6 @@ class Paper:
             for one in question.readings
         }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
-
-    def score(self) -> pd.DataFrame:
-        """Return the paper's score (see `rdmacc.experiments.ledger.score.score`)."""
-        found = score()
-        return found[found.index.str.startswith(PAPERS[self.name].name)]
 
     def by_reading(self) -> pd.DataFrame:
         """Return the verdict on every claim under each reading (see `rdmacc.experiments.ledger.score.by_reading`)."""

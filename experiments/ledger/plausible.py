@@ -54,9 +54,7 @@ class Plausibility:
     goodput: dict[str, float]  # of a whole incast, over the link's payload capacity
     dropped: dict[str, int]
     resent: dict[str, int]
-    shares: dict[
-        int, list[tuple[float, ...]]
-    ]  # of the long flows, one tuple a draw, by round trips after the last join
+    shares: dict[int, list[tuple[float, ...]]]  # of the long flows, a tuple a draw, by round trips after the last join
 
     @property
     def jain(self) -> dict[int, list[float]]:
@@ -65,14 +63,11 @@ class Plausibility:
 
     @property
     def red(self) -> tuple[str, ...]:
+        fair = {f"Jain after {after:,}": statistics.median(indices) for after, indices in self.jain.items()}
         return (
             *(name for name, value in self.slowdown.items() if not value <= MOST_SLOWDOWN),
             *(name for name, value in self.goodput.items() if not value >= LEAST_GOODPUT),
-            *(
-                f"Jain after {after:,}"
-                for after, indices in self.jain.items()
-                if not statistics.median(indices) >= LEAST_JAIN
-            ),
+            *(name for name, value in fair.items() if not value >= LEAST_JAIN),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,13 +97,9 @@ def measure(scheme: str | Scheme, rate: Any, *, engine: str = "auto") -> Plausib
     for name, senders, size in (("8 x 10 MB", 8, 10_000_000), ("32 x 200 kB", 32, 200_000)):
         result = _finished(near, [(f"h{i}", "h0", size) for i in range(1, senders + 1)], chosen, engine)
         goodput[name] = _incast_share(result, line_bps, chosen)
-        counters = result.counters
-        dropped[name] = int(counters["dropped_packets"])
-        resent[name] = int(counters["retransmissions"])
-    shares: dict[int, list[tuple[float, ...]]] = {after: [] for after in _AFTER}
-    for seed in range(_DRAWS):
-        for after, found in _shares(rate, line_bps, chosen, engine, seed).items():
-            shares[after].append(found)
+        dropped[name], resent[name] = (int(result.counters[one]) for one in ("dropped_packets", "retransmissions"))
+    draws = [_shares(rate, line_bps, chosen, engine, seed) for seed in range(_DRAWS)]
+    shares = {after: [one[after] for one in draws] for after in _AFTER}
     return Plausibility(chosen.name, line_bps, slowdown, goodput, dropped, resent, shares)
 
 
@@ -118,11 +109,8 @@ def golden_digest(name: str, engine: str = "auto") -> str:
     They are an incast, a permutation over many paths with loss, and a bidirectional all-to-all on a small buffer, in
     which a link fails and comes back, and another one is slow.
     """
-    star, tree, leaves = (
-        topology.star(9, rate=RATES[0]),
-        topology.fat_tree(4, rate=RATES[2]),
-        topology.leaf_spine(leaves=2, spines=2, hosts_per_leaf=3, rate=RATES[1], buffer="1500kB"),
-    )
+    star, tree = topology.star(9, rate=RATES[0]), topology.fat_tree(4, rate=RATES[2])
+    leaves = topology.leaf_spine(leaves=2, spines=2, hosts_per_leaf=3, rate=RATES[1], buffer="1500kB")
     cut = (
         LinkDown(link=("leaf0", "spine0"), at_ps="8us", until_ps="60us"),
         SlowLink(link=("leaf1", "spine1"), share=0.25),

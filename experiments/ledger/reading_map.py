@@ -9,7 +9,6 @@ from textwrap import fill, shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.papers import PAPERS
@@ -29,27 +28,15 @@ _FILLS = {
 _WIDTH = 72
 
 
-def readings_judged(paper: str) -> pd.DataFrame:
-    """Return the verdicts on the claims that some reading other than the default was run for."""
-    found = by_reading(paper)
-    names = [one.name for _, one in readings_of(paper) if (found[one.name] != "").any()]
-    return found.loc[(found[names] != "").any(axis=1), [DEFAULT, *names]]
-
-
-def hanging(paper: str) -> pd.DataFrame:
-    """Return the rows of `readings_judged` in which two readings give different verdicts."""
-    found = readings_judged(paper)
-    judged = found.where(~found.isin(["", Outcome.NOT_JUDGED.value]))
-    return found[judged.nunique(axis=1) > 1]
-
-
 def draw_map(paper: str) -> Figure:
     """Draw the claims whose verdict depends on a reading, by reading; white where a figure was not run under it."""
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch, Rectangle
 
-    verdicts, judged = hanging(paper), readings_judged(paper)
-    verdicts = verdicts.loc[:, [DEFAULT, *(name for name in verdicts.columns[1:] if (verdicts[name] != "").any())]]
+    found, names = by_reading(paper), [one.name for _, one in readings_of(paper)]
+    judged = found.loc[(found[names] != "").any(axis=1), [DEFAULT, *names]]
+    verdicts = judged[judged.mask(judged.isin(["", Outcome.NOT_JUDGED.value])).nunique(axis=1) > 1]
+    verdicts = verdicts.loc[:, (verdicts != "").any() | (verdicts.columns == DEFAULT)]
     claims = {claim.id: claim for one in select(paper) for claim in one.claims}
     rows, columns = verdicts.shape
     with style():
