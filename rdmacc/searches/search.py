@@ -16,10 +16,8 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.searches.case import MOST_EVENTS, Case
 from rdmacc.searches.evaluate import Measure, Run, Work, measures_of
 from rdmacc.searches.objectives import Objective
-from rdmacc.searches.runner import payload_of, runner
-from rdmacc.searches.shrinking import shrunk
+from rdmacc.searches.runner import Stored, payload_of, runner, shrunk
 from rdmacc.searches.space import Axis, axes_of
-from rdmacc.searches.stored import Stored
 from rdmacc.show.late_bar import LateBar
 from rdmacc.sweep.seeds import check_seed
 from rdmacc.sweep.workers import check_jobs

@@ -47,17 +47,7 @@ class Sweepable(Protocol):
         ...
 
     def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[Any]:
-        """Return the points, with parameters changed.
-
-        Parameters
-        ----------
-        scale : str
-            "quick" or "paper".
-        seed : int
-            Seed of all randomness.
-        changes : mapping, optional
-            Changed parameters of the schemes, by name.
-        """
+        """Return the points at a scale ("quick" or "paper"), with changed parameters of the schemes, by name."""
         ...
 
 
@@ -73,17 +63,7 @@ class Seeded(Sweepable, Protocol):
 
 
 class SweepError(SimulationError):
-    """Some points could not be computed. The others are stored.
-
-    Parameters
-    ----------
-    experiment : str
-        Name of the experiment.
-    failures : mapping
-        `Failed` by point name.
-    n_points : int
-        Total number of points.
-    """
+    """Some points could not be computed: `failures` by name, of `n_points`. The others are stored."""
 
     def __init__(self, experiment: str, failures: Mapping[str, Failed], n_points: int) -> None:
         super().__init__(experiment, failures, n_points)

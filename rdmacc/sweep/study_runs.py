@@ -20,8 +20,7 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
-from rdmacc.results.summary import Transport, percentile, starting_in
-from rdmacc.results.totals import counts_of
+from rdmacc.results.summary import Transport, counts_of, percentile, starting_in
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
 from rdmacc.simulation import IS_QUIET, simulate_many

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.workload.columns import Int64s, is_name, row_error
-from rdmacc.workload.frame import COLUMNS, OPEN, computation, messages, nothing_after
+from rdmacc.workload.columns import Int64s, is_name, nothing_after, row_error
+from rdmacc.workload.frame import COLUMNS, OPEN, computation, messages
 from rdmacc.workload.paths import PATH_COLUMNS
 
 if TYPE_CHECKING:

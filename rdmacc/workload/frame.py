@@ -16,11 +16,6 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.units import Quantity, size_bytes
 from rdmacc.workload.columns import Int64s, converted, durations, is_name, nothing_after, row_error
 
-__all__ = [
-    "COLUMNS", "COMPUTATION_COLUMNS", "PERIOD", "Host", "Objects", "as_objects", "checked_hosts", "checked_whole",
-    "computation", "from_columns", "host_names", "hosts_in", "messages", "nothing_after", "open_work", "stream",
-]  # fmt: skip
-
 COLUMNS = ("src", "dst", "size_bytes", "start_ps", "group", "after", "weight")
 COMPUTATION_COLUMNS = ("delay_ps", "duration_ps")
 """Columns that exist only if a row computes or a dependency has a delay."""

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import Host, as_objects, nothing_after
+from rdmacc.workload.columns import Int64s, nothing_after
+from rdmacc.workload.frame import Host, as_objects
 
 COLLECTIVE_COLUMNS = ("collective", "operation", "ranks", "buffer_bytes")
 """Columns of rows in a collective: its number, its operation, its number of ranks, and the size S of its buffer."""
