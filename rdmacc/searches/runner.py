@@ -25,17 +25,14 @@ from rdmacc.searches.evaluate import Run, Work
 from rdmacc.searches.objectives import Objective
 from rdmacc.searches.space import Values, text_of
 from rdmacc.sweep.codehash import text_of_results, versions
-from rdmacc.sweep.processes import process_pool, refers_to_script, why_not_elsewhere
+from rdmacc.sweep.processes import pickled, process_pool, refers_to_script, why_not_elsewhere
 
 
 def payload_of(work: Work, jobs: int) -> bytes:
     """Return the work as it goes to processes; raise a ConfigError if it cannot."""
     if jobs == 1:
         return b""
-    try:
-        payload = pickle.dumps(work)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        raise ConfigError("jobs", jobs, "1: what is run is not defined in a module") from None
+    payload = pickled(work, "jobs", jobs, "1, since what is run is not defined in a module")
     if why := why_not_elsewhere([payload]):
         raise ConfigError("jobs", jobs, f"1: {why}")
     return payload

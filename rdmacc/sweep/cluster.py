@@ -72,7 +72,9 @@ def dask_executor(address: str) -> Iterator[Executor]:
             if not client.scheduler_info(n_workers=-1)["workers"]:
                 raise ConfigError("--dask", address, "a scheduler with workers; it has none")
             check_alike(client.run(_about))
-            client.run(_compile, workers=_one_for_each_host(client))
+            workers = client.scheduler_info(n_workers=-1)["workers"].items()
+            one_a_host = {str(one["host"]): name for name, one in workers}  # the others find the kernel in its cache
+            client.run(_compile, workers=list(one_a_host.values()))
             yield client.get_executor(pure=False)
         finally:
             if cluster is not None:
@@ -99,9 +101,3 @@ def _compile() -> None:
         from rdmacc.engine.compiled.machine_code.build import compiled_kernel
 
         compiled_kernel()
-
-
-def _one_for_each_host(client: Any) -> list[str]:
-    """Return one worker per machine; the others find the kernel in its cache."""
-    by_host = {str(one["host"]): name for name, one in client.scheduler_info(n_workers=-1)["workers"].items()}
-    return list(by_host.values())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import pickle
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from rdmacc.engine.select import ENGINES, check_threads
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.sources import git_commit, user_sources
 from rdmacc.sweep.fingerprint import PointLike, identify
-from rdmacc.sweep.processes import why_not_elsewhere
+from rdmacc.sweep.processes import pickled, why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
@@ -36,6 +35,8 @@ from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, check_j
 __all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
 
 _log = logging.getLogger(__name__)
+
+_SENT = "made of what modules define, to be sent to another process"
 
 
 class Sweepable(Protocol):
@@ -239,7 +240,8 @@ def sweep(
             code = found.identities[name]["code"]
             is_kept = executor is None and code["hash"] and "uncertain" not in found.identities[name]
             file = str(_checkpoint(store, experiment.name, keys[name])) if is_kept else ""
-            tasks[name] = Task(_pickled((experiment, asked[name], engine, threads)), code, file)
+            payload = pickled((experiment, asked[name], engine, threads), "point", name, _SENT)
+            tasks[name] = Task(payload, code, file)
         why_not = why_not_elsewhere(task.payload for task in tasks.values()) if jobs > 1 and executor is None else None
         if why_not:
             _log.warning("rdmacc: computing in one process: %s", why_not)
@@ -261,14 +263,6 @@ def sweep(
                 if once[key] in known:
                     known[name] = known[once[key]]
     return found
-
-
-def _pickled(work: tuple[Sweepable, PointLike, str, int]) -> bytes:
-    try:
-        return pickle.dumps(work)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        allowed = f"made of what modules define, to be sent to another process: {error}"
-        raise ConfigError("point", work[1].name, allowed) from None
 
 
 def stored(

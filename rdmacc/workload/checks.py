@@ -7,6 +7,7 @@ from itertools import chain, repeat
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -221,24 +222,14 @@ def check_acyclic(waiting: npt.NDArray[Any], wanted: npt.NDArray[Any], labels: p
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    count = len(labels)
+    count, is_loop = len(labels), waiting == wanted
     graph = coo_array((np.ones(len(wanted), dtype=np.int8), (waiting, wanted)), shape=(count, count))
-    loops = np.flatnonzero(waiting == wanted)
     found, member = connected_components(graph.tocsr(), directed=True, connection="strong")
-    if found == count and not len(loops):
+    if found == count and not is_loop.any():
         return
-    if len(loops):
-        circle = [int(waiting[loops[0]])]
-    else:
-        size = np.bincount(member)
-        inside = (size[member[waiting]] > 1) & (member[waiting] == member[wanted])
-        onward = dict(zip(waiting[inside].tolist(), wanted[inside].tolist(), strict=True))
-        row, seen = next(iter(onward)), dict[int, None]()
-        while row not in seen:
-            seen[row] = None
-            row = onward[row]
-        walk = list(seen)
-        circle = walk[walk.index(row) :]
+    inside = is_loop if is_loop.any() else member[waiting] == member[wanted]
+    edges: nx.DiGraph[int] = nx.DiGraph(zip(waiting[inside].tolist(), wanted[inside].tolist(), strict=True))
+    circle = [row for row, _ in nx.find_cycle(edges)]
     names = [str(labels[row]) for row in (*circle, circle[0])]
     shown = " -> ".join(names if len(names) <= 12 else [*names[:6], "...", *names[-5:]])
     raise ConfigError("after", shown, "must not make messages wait on each other in a cycle")

@@ -218,13 +218,11 @@ def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
 
 def tuples(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     """Return the column of `after` as tuples without repeats: `values` itself if it is that already."""
-    if set(map(type, values)) != {tuple} or any(map(_may_repeat, values)):
+    if set(map(type, values)) != {tuple} or any(
+        len(ids) > 1 and (set(map(type, ids)) != {int} or len(set(ids)) < len(ids)) for ids in values
+    ):
         return np.fromiter(map(_tuple, values), dtype=object, count=len(values))
     return values
-
-
-def _may_repeat(ids: tuple[Any, ...]) -> bool:
-    return len(ids) > 1 and (set(map(type, ids)) != {int} or len(set(ids)) < len(ids))
 
 
 def _tuple(value: object) -> tuple[Any, ...]:
