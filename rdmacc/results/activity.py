@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.results.steps import merged
 from rdmacc.show.style import COLOURS, canvas, time_unit
+from rdmacc.show.timeline import merged
 from rdmacc.typed import typed
 
 if TYPE_CHECKING:

@@ -28,8 +28,6 @@ def write_folder(
 ) -> Path:
     """Write frames to a temporary folder, then rename it, so that an existing folder survives until the end."""
     target = _path(folder)
-    if not isinstance(replace, bool):
-        raise ConfigError("replace", replace, "True or False")
     own = {f"{kind}.json", *(f"{name}.parquet" for name in frames)}
     try:
         is_new = not target.exists()
