@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -198,9 +197,3 @@ def _draw_queue(ax: Axes, result: Result) -> None:
         color="0.35",
     )
     ax.set_ylim(bottom=0)
-
-
-def save(demo: Demo, folder: str | Path = ".") -> Path:
-    from rdmacc.show.style import save
-
-    return save(figure(demo), Path(folder) / "rdmacc-demo.png")

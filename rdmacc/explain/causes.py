@@ -79,10 +79,7 @@ class Causes:
         self._rate_cuts()
         self._marks()
         self._losses()
-
-    def found(self) -> list[Cause]:
-        """Return the causes."""
-        return self._sum.causes()
+        self.found = self._sum.causes()
 
     def _look_at(self, span: Span) -> None:
         kind = span.kind

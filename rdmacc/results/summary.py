@@ -229,12 +229,8 @@ def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
     return table.rename_axis("size_bytes").reset_index()
 
 
-def totals_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> pd.Series[Any]:
-    """Return the counters of all ports, switches and messages together."""
-    return pd.Series(counts_of(outcome, classes), name="counters")
-
-
 def counts_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> dict[str, int]:
+    """Return the counters of all ports, switches and messages together."""
     ports, totals = outcome.ports, outcome.totals
     counters: dict[str, int] = {
         "data_packet_hops": int(ports["tx_data_packets"].sum()),

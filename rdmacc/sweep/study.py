@@ -39,7 +39,6 @@ from rdmacc.sweep.study_runs import (
     Measured,
     StudyRun,
     StudyRuns,
-    is_list,
     measured_here,
     measured_in,
     named_schemes,
@@ -52,6 +51,7 @@ from rdmacc.sweep.workers import Failed, check_executor, default_jobs
 from rdmacc.topology import Graph
 from rdmacc.typed import named, typed
 from rdmacc.units import Quantity
+from rdmacc.workload.columns import is_list
 
 if TYPE_CHECKING:
     from rdmacc.sweep.plots import StudyPlots

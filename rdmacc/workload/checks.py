@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.workload.columns import Int64s, is_name, nothing_after, row_error
+from rdmacc.workload.columns import Int64s, is_name, row_error, split_ids
 from rdmacc.workload.frame import COLUMNS, OPEN, computation, messages
 from rdmacc.workload.paths import PATH_COLUMNS
 
@@ -88,7 +88,7 @@ def checked(workload: pd.DataFrame, fabric: Fabric) -> tuple[pd.DataFrame, Colum
     if len(wanted):
         check_acyclic(np.repeat(waiting, counts), wanted, labels)
         if not labels.equals(numbered) or set(map(type, chain.from_iterable(frame["after"]))) != {int}:
-            frame["after"] = split_after(wanted, waiting, counts, len(frame))
+            frame["after"] = split_ids(wanted.tolist(), waiting, counts, len(frame))
     frame.index, frame.attrs = numbered, attrs
     return frame, None
 
@@ -146,20 +146,6 @@ def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int
         row = int(np.repeat(waiting, lengths[waiting])[worst])
         raise ConfigError("after", flat[worst], "the id of a message", where=f"row {labels[row]}")
     return waiting, wanted, lengths[waiting]
-
-
-def split_after(flat: Int64s, rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    return split_ids(flat.tolist(), rows, counts, length)
-
-
-def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere."""
-    values = nothing_after(length)
-    low = 0
-    for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
-        values[row] = tuple(ids[low : low + count])
-        low += count
-    return values
 
 
 def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
 from itertools import chain, count
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +81,11 @@ def filled(column: pd.Series[Any], value: object) -> pd.Series[Any]:
     values = column.to_numpy(dtype=object, copy=True)
     values[column.isna()] = value
     return pd.Series(values, column.index, dtype=object)
+
+
+def is_list(value: Any) -> TypeGuard[Iterable[Any]]:
+    """Return whether a value is a collection of values; strings and zero-dimensional arrays are not."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
 
 
 def is_name(name: object) -> bool:
@@ -189,7 +194,7 @@ def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: 
         if is_missing(value):
             values[row] = (0,) * wanted
             continue
-        is_one = isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0
+        is_one = not is_list(value)
         parts = (value,) * max(wanted, 1) if is_one else tuple(value)
         if len(parts) != max(wanted, is_one):
             raise row_error(column, row, "delay", value, f"one time, or one for each of the {wanted} in after")
@@ -216,6 +221,16 @@ def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
     return values.astype(np.int64)
 
 
+def split_ids(ids: list[Any], rows: npt.NDArray[Any], counts: Int64s, length: int) -> npt.NDArray[np.object_]:
+    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere."""
+    values = nothing_after(length)
+    low = 0
+    for row, wanted in zip(rows.tolist(), counts.tolist(), strict=True):
+        values[row] = tuple(ids[low : low + wanted])
+        low += wanted
+    return values
+
+
 def tuples(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     """Return the column of `after` as tuples without repeats: `values` itself if it is that already."""
     if set(map(type, values)) != {tuple} or any(
@@ -228,7 +243,7 @@ def tuples(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
 def _tuple(value: object) -> tuple[Any, ...]:
     if is_missing(value):
         return ()
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+    if not is_list(value):
         return (value,)
     ids = tuple(value)
     try:

@@ -9,9 +9,9 @@ from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph
 from rdmacc.topology.direct import dragonfly_route
 from rdmacc.typed import typed
-from rdmacc.workload.checks import positions, split_after, unique_index
+from rdmacc.workload.checks import positions, unique_index
 from rdmacc.workload.choice import Hosts
-from rdmacc.workload.columns import no_delays
+from rdmacc.workload.columns import no_delays, split_ids
 from rdmacc.workload.frame import PERIOD, Host, checked_whole, host_names, messages, stream
 
 _MOST_PAIRS = 50_000_000
@@ -41,7 +41,7 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
         part = messages(workload)
         labels = unique_index(part)
         waiting, wanted, counts = positions(part["after"], labels)
-        part["after"] = split_after(wanted + first, waiting, counts, len(part))
+        part["after"] = split_ids((wanted + first).tolist(), waiting, counts, len(part))
         codes, names = pd.factorize(part["group"], sort=True)
         part["group"] = pd.array(codes + groups, dtype="Int64")
         part.loc[codes < 0, "group"] = pd.NA
