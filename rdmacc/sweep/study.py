@@ -338,7 +338,7 @@ def study(
         raise ConfigError("check", check, "True, False or None")
     check_threads(threads)
     check_executor(executor)
-    chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
+    chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, without repeats")
     runs = runs_of(network, workload, named, values, chosen, until, probes, faults, check)
