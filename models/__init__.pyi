@@ -11,8 +11,7 @@ from rdmacc.models.hpcc import HpccSteady as HpccSteady
 from rdmacc.models.ideal import ProcessorSharing as ProcessorSharing
 from rdmacc.models.max_min import MaxMin as MaxMin
 from rdmacc.models.rcc import RccFluid as RccFluid
-from rdmacc.models.rcc_stability import RccLoop as RccLoop, tune as tune
-from rdmacc.models.rcc_surface import RccMarginSurface as RccMarginSurface
+from rdmacc.models.rcc_stability import RccLoop as RccLoop, RccMarginSurface as RccMarginSurface, tune as tune
 from rdmacc.models.rcp import RcpFluid as RcpFluid
 from rdmacc.models.ren_figures import RenQueue as RenQueue, RenRate as RenRate, RenUtilisation as RenUtilisation
 from rdmacc.models.timely import PatchedTimelyFluid as PatchedTimelyFluid, TimelyFluid as TimelyFluid

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, param
+from rdmacc.models.base import Model, param, told
 from rdmacc.parameters import Rate, Size, Time
 from rdmacc.results.result import Result
 from rdmacc.results.steps import busbw_factor
@@ -179,8 +179,5 @@ class AlphaBeta(Model):
 
 
 def _tidy(table: pd.DataFrame) -> pd.DataFrame:
-    rows = [
-        {"quantity": "time", "unit": "ps", "x": 0, "value": float(table["time_ps"].iloc[0]), "over_time": False},
-        {"quantity": "busbw", "unit": "bps", "x": 0, "value": float(table["busbw_bps"].iloc[0]), "over_time": False},
-    ]
-    return pd.DataFrame(rows)
+    parts = (("time", "ps", "time_ps"), ("busbw", "bps", "busbw_bps"))
+    return pd.concat([told(name, unit, [0], table[column].iloc[:1]) for name, unit, column in parts], ignore_index=True)

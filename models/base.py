@@ -65,6 +65,12 @@ class Model(Parameters):
         raise NotImplementedError(f"{type(self).__name__} has no plot")
 
 
+def told(quantity: str, unit: str, x: npt.ArrayLike, value: npt.ArrayLike, *, over_time: bool = False) -> pd.DataFrame:
+    """Return a quantity as `predict` and `measure` do: by default of messages or runs, which `x` names."""
+    numbers = np.asarray(value, np.float64)
+    return pd.DataFrame({"quantity": quantity, "unit": unit, "x": x, "value": numbers, "over_time": over_time})
+
+
 def binned(time_ps: Floats, value: Floats, end_ps: float, bins: int) -> Floats:
     """Return the means of samples over equal bins of [0, end], shape (bins,); NaN for an empty bin."""
     place = np.minimum((time_ps / end_ps * bins).astype(np.int64), bins - 1)
@@ -81,7 +87,7 @@ def binned_curves(
     parts = []
     for name, (unit, time, value) in curves.items():
         means = binned(np.asarray(time, np.float64), np.asarray(value, np.float64), end_ps, bins)
-        parts.append(pd.DataFrame({"quantity": name, "unit": unit, "x": centres, "value": means}))
+        parts.append(told(name, unit, centres, means, over_time=True))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, canvas, time_unit
+from rdmacc.show.style import COLOURS, UNITS, canvas, time_unit
 from rdmacc.show.tables import html_table
 from rdmacc.simulation import Simulation
 from rdmacc.typed import typed
@@ -94,10 +94,10 @@ class Comparison:
             raise unknown("quantity", quantity, known)
         rows = self.frame[self.frame["quantity"] == chosen]
         rows = rows.iloc[len(rows) - max(1, int(len(rows) * last)) :]
-        factor, unit = _SHOWN.get(str(rows["unit"].iloc[0]), (1.0, str(rows["unit"].iloc[0])))
+        factor, unit = UNITS.get(str(rows["unit"].iloc[0]), (1.0, str(rows["unit"].iloc[0])))
         label = f"{chosen} ({unit})" if unit else chosen
         with canvas(ax) as ax:
-            if self._is_over_time(chosen):
+            if rows["over_time"].all():
                 unit_ps, time = time_unit(float(rows["x"].max()))
                 x = rows["x"] / unit_ps
                 ax.plot(x, rows["simulation"] / factor, color=COLOURS["orange"], label="simulation")
@@ -119,9 +119,6 @@ class Comparison:
             ax.set_title(f"{chosen}: {self.name} beside {self.result.plan.scheme.name}")
         return ax
 
-    def _is_over_time(self, quantity: str) -> bool:
-        return bool((self.frame.loc[self.frame["quantity"] == quantity, "over_time"]).all())
-
     def _repr_html_(self) -> str:
         table = self.summary()
         cells = [
@@ -129,9 +126,6 @@ class Comparison:
             for name, row in table.iterrows()
         ]
         return html_table(["quantity", *table.columns], cells, f"{self.name} beside {self.result.plan.scheme.name}")
-
-
-_SHOWN = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "us")}
 
 
 def compare(model: Comparable, scenario: Any = None) -> Comparison:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.errors import ConfigError
-from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.base import Floats, Model, param, told
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.parameters import OptionalTime, Rate, Size, Time
 from rdmacc.results.result import Result
@@ -324,16 +324,5 @@ def _run_fluids(model: DasrIncast) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _tidy(time: npt.ArrayLike, queue: npt.ArrayLike, flow: npt.ArrayLike, fct: npt.ArrayLike) -> pd.DataFrame:
-    parts = [
-        pd.DataFrame(
-            {
-                "quantity": name,
-                "unit": unit,
-                "x": np.asarray(x, np.float64),
-                "value": np.asarray(value, np.float64),
-                "over_time": name == "queue",
-            }
-        )
-        for name, unit, x, value in (("queue", "bytes", time, queue), ("FCT", "ps", flow, fct))
-    ]
+    parts = told("queue", "bytes", time, queue, over_time=True), told("FCT", "ps", flow, fct)
     return pd.concat(parts, ignore_index=True)

@@ -12,12 +12,11 @@ import numpy as np
 
 from rdmacc.errors import unknown
 from rdmacc.models.base import Model
+from rdmacc.show.style import UNITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHOWN = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
-"""Base unit: (base units of the unit that a slider shows, its name)."""
 _STEPS = 100
 
 
@@ -45,7 +44,7 @@ def controls(model: Model, names: tuple[str, ...] = ()) -> dict[str, tuple[Any, 
     made: dict[str, tuple[Any, Callable[[Any], Any]]] = {}
     for field in slider_fields(model, names):
         meta, value = field.metadata, getattr(model, field.name)
-        factor, unit = SHOWN.get(meta["unit"], (1.0, meta["unit"]))
+        factor, unit = UNITS.get(meta["unit"], (1.0, meta["unit"]))
         label = (meta["symbol"] or field.name) + (f" ({unit})" if unit else "")
         common: dict[str, Any] = {
             "description": label, "tooltip": meta["doc"], "continuous_update": False,

@@ -3,8 +3,9 @@
 At every moment each active message has its max-min fair rate (`rdmacc.models.filling`). Paths are
 those of the packet simulator, by the same ECMP hash.
 
-Each result shows the error on record of messages of its size at its load (`rdmacc.models.max_min_record`). Where
-messages wait for others, as in a collective, no record holds for all: `rdmacc.compare` measures the error by packets.
+Each result shows the error on record of messages of its size at its load: `max_min.csv`, which
+``python -m rdmacc.experiments.micro.max_min`` measures again and writes. Where messages wait for others, as in a
+collective, no record holds for all: `rdmacc.compare` measures the error by packets.
 
 Included: headers, ACKs on the way back, and the order of messages on a queue pair. Not included: queues, the time that
 a scheme takes to find the rates, and store-and-forward delays beyond those of a message alone.
@@ -13,6 +14,8 @@ a scheme takes to find the rates, and store-and-forward delays beyond those of a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -22,10 +25,9 @@ import pandas as pd
 from rdmacc.chance import GOLDEN, MIX1, MIX2
 from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.engine.work import Dependents
-from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.base import Floats, Model, param, told
 from rdmacc.models.filling import Ints, run
 from rdmacc.models.ideal import wire_bytes
-from rdmacc.models.max_min_record import error_on_record
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
@@ -191,13 +193,45 @@ def _joined(there: tuple[Ints, Ints, Floats], back: tuple[Ints, Ints], share: Fl
 
 def _tidy(flows: pd.DataFrame, result: Result) -> pd.DataFrame:
     chosen = flows[result.flows["fct_ps"].notna().to_numpy()]
-    frames = [
-        pd.DataFrame(
-            {
-                "quantity": name, "unit": unit, "x": chosen["flow"].to_numpy(),
-                "value": chosen[column].to_numpy(np.float64), "over_time": False,
-            }
-        )
-        for name, unit, column in (("FCT", "ps", "fct_ps"), ("slowdown", "", "slowdown"))
-    ]  # fmt: skip
+    parts = (("FCT", "ps", "fct_ps"), ("slowdown", "", "slowdown"))
+    frames = [told(name, unit, chosen["flow"].to_numpy(), chosen[column]) for name, unit, column in parts]
     return pd.concat(frames, ignore_index=True)
+
+
+RECORD = Path(__file__).with_name("max_min.csv")
+EDGES = (10_000, 100_000, 1_000_000)
+"""Message sizes in bytes that separate the classes of the record."""
+
+
+@cache
+def errors_on_record() -> pd.DataFrame:
+    """Return `scheme, load, size_class, messages, median_error, p90_error, bias`.
+
+    An error is a message's completion time by packets over that by `MaxMin`, less 1: its absolute median and 90th
+    percentile, and its mean with the sign. The class is the number of `EDGES` that a size exceeds.
+
+    Examples
+    --------
+    >>> sorted(errors_on_record()["load"].unique())
+    ['0.2', '0.4', '0.6', '0.8']
+    """
+    return pd.read_csv(RECORD, dtype={"load": str})
+
+
+def size_classes(size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the class of each size."""
+    return np.searchsorted(EDGES, size_bytes)
+
+
+def error_on_record(scheme: str, load: float | None, size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the absolute median error on record for messages of these sizes; NaN if they wait for others."""
+    if load is None:
+        return np.full(len(size_bytes), np.nan)
+    record = errors_on_record()
+    if scheme in set(record["scheme"]):
+        record = record[record["scheme"] == scheme]
+    known = sorted(set(record["load"]), key=float)
+    row = next((one for one in known if float(one) >= load), known[-1])
+    worst = record[record["load"] == row].groupby("size_class")["median_error"].max()
+    classes = size_classes(size_bytes)
+    return worst.reindex(range(len(EDGES) + 1)).fillna(worst.max()).to_numpy()[classes]

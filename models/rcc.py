@@ -24,7 +24,7 @@ import pandas as pd
 from rdmacc import probes, topology, workload
 from rdmacc.models.base import binned_curves, param, plot_over_time
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.models.rcc_stability import RccTarget
+from rdmacc.models.rcc_stability import RccGains
 from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.scenario import Scenario
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RccFluid(RccTarget):
+class RccFluid(RccGains):
     """Windows and queue of N flows under RCC's PID loop.
 
     >>> RccFluid(flows=4).equilibrium().round(1)[["window_bytes", "queue_bytes", "rtt_ps"]].to_dict()
@@ -49,28 +49,6 @@ class RccFluid(RccTarget):
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
     capacity_bps: Rate = param("100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0)
-    kp: float = param(
-        1e4,
-        "proportional gain",
-        unit="1/s",
-        symbol="K_p",
-        equation="(9)",
-        source="V-A",
-        low=0.0,
-        slider=(1.0, 1e5),
-        is_log=True,
-    )
-    kd: float = param(
-        1e5,
-        "derivative gain",
-        unit="1/s",
-        symbol="K_d",
-        equation="(9)",
-        source="V-A",
-        low=0.0,
-        slider=(1e3, 2e5),
-        is_log=True,
-    )
     start: float = param(
         1.0,
         "window of all flows but the first at 0, over their equilibrium share",

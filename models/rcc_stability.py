@@ -57,6 +57,20 @@ class RccTarget(Model):
         return self.base_rtt_ps * 1e-12 * (1.0 + self.delta / 2.0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RccGains(RccTarget):
+    """The gains of RCC's PID loop."""
+
+    kp: float = param(
+        1e4, "proportional gain", unit="1/s", symbol="K_p", equation="(9)", source="V-A", low=1e-9, high=1e9,
+        slider=(1.0, 1e5), is_log=True,
+    )  # fmt: skip
+    kd: float = param(
+        1e5, "derivative gain", unit="1/s", symbol="K_d", equation="(9)", source="V-A", low=0.0, high=1e9,
+        slider=(1e3, 2e5), is_log=True,
+    )  # fmt: skip
+
+
 def phase_margin(kp: npt.ArrayLike, kd: npt.ArrayLike, reference_s: float, delay_s: float = 0.0) -> Floats:
     """Return the phase margin of (12) in degrees.
 
@@ -84,7 +98,7 @@ def phase_margin(kp: npt.ArrayLike, kd: npt.ArrayLike, reference_s: float, delay
 
 
 @dataclass(frozen=True, kw_only=True)
-class RccLoop(RccTarget):
+class RccLoop(RccGains):
     """The loop of equation (12) for one pair of gains.
 
     >>> loop = RccLoop()
@@ -93,31 +107,6 @@ class RccLoop(RccTarget):
     """
 
     title: ClassVar[str] = "RCC's open loop (12)"
-
-    kp: float = param(
-        1e4,
-        "proportional gain",
-        unit="1/s",
-        symbol="K_p",
-        equation="(12)",
-        source="V-A",
-        low=1e-9,
-        high=1e9,
-        slider=(1.0, 1e5),
-        is_log=True,
-    )
-    kd: float = param(
-        1e5,
-        "derivative gain",
-        unit="1/s",
-        symbol="K_d",
-        equation="(12)",
-        source="V-A",
-        low=0.0,
-        high=1e9,
-        slider=(1e3, 1e6),
-        is_log=True,
-    )
 
     @property
     def gain(self) -> float:
@@ -265,3 +254,63 @@ def tune(
     return RccLoop(
         kp=low / reference / ratio, kd=low / reference, base_rtt_ps=base_ps, delta=delta, feedback_rtts=feedback_rtts
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RccMarginSurface(RccTarget):
+    """Figure 4: the phase margin over K_p and K_d, and the contour of 30 degrees.
+
+    The paper says of it: "setting K_p in [1, 10^4] and K_d in [10^3, 10^5] ensures an acceptable phase margin
+    above 30 degrees". Computed from its own equation (12), that holds on four fifths of this box.
+    """
+
+    title: ClassVar[str] = "RCC's phase margin (Fig 4)"
+
+    points: int = param(121, "grid points along each axis", low=2, high=2000)
+    kp_low: float = param(1.0, "least K_p", unit="1/s", source="section IV", low=1e-9)
+    kp_high: float = param(1e4, "largest K_p", unit="1/s", source="section IV", low=1e-9)
+    kd_low: float = param(1e3, "least K_d", unit="1/s", source="section IV", low=1e-9)
+    kd_high: float = param(1e5, "largest K_d", unit="1/s", source="section IV", low=1e-9)
+
+    def grid(self) -> tuple[Floats, Floats, Floats]:
+        """Return K_p (n,), K_d (n,) and the phase margin (n, n), rows by K_p."""
+        reference = self.reference_s
+        kp = np.geomspace(self.kp_low, self.kp_high, self.points)
+        kd = np.geomspace(self.kd_low, self.kd_high, self.points)
+        return kp, kd, phase_margin(kp[:, None], kd[None, :], reference, self.feedback_rtts * reference)
+
+    def evaluate(self) -> pd.DataFrame:
+        """Return the surface: `kp, kd, phase_margin_deg`."""
+        kp, kd, margin = self.grid()
+        rows, columns = np.repeat(kp, len(kd)), np.tile(kd, len(kp))
+        return pd.DataFrame({"kp": rows, "kd": columns, "phase_margin_deg": margin.ravel()})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the surface as filled contours, with the contours of 30 and of 0 degrees."""
+        kp, kd, margin = self.grid()
+        share = share_above(self.evaluate(), 30.0)
+        with style():
+            ax = new_axes(ax, (7, 4.4))
+            levels = np.arange(-60.0, 91.0, 10.0)
+            filled = ax.contourf(kd, kp, np.clip(margin, -60, 90), levels=levels, cmap="cividis")
+            lines = ax.contour(
+                kd, kp, margin, levels=[0.0, 30.0], colors=["white", "black"], linewidths=2, linestyles=["--", "-"]
+            )
+            ax.clabel(lines, fmt="%g°")
+            ax.figure.colorbar(filled, ax=ax, label="phase margin (°)")
+            delay = f", delay {self.feedback_rtts:g} RTT" if self.feedback_rtts else ""
+            ax.set(
+                title=f"{self.title}{delay}: > 30° on {100 * share:.1f}%",
+                xlabel="K_d (1/s)", ylabel="K_p (1/s)", xscale="log", yscale="log",
+            )  # fmt: skip
+        return ax
+
+
+def share_above(surface: pd.DataFrame, degrees: float, least_ratio: float = 0.0) -> float:
+    """Return the share of grid points of a surface above a phase margin, among those with K_d / K_p of at
+    least a ratio.
+
+    The grid is even in the gains' logarithms, so this is the share of the box's area in log-log axes.
+    """
+    chosen = surface[surface["kd"] >= least_ratio * surface["kp"] * (1 - 1e-12)]
+    return float((chosen["phase_margin_deg"] > degrees).mean())

@@ -91,11 +91,6 @@ class TimelyFluid(Model):
     step_ps: Time = param("2us", "step", unit="ps", low=1)
 
     @property
-    def is_patched(self) -> bool:
-        """Whether this is the patched version."""
-        return False
-
-    @property
     def capacity_byte_s(self) -> float:
         """C in bytes/s."""
         return self.capacity_bps / 8
@@ -222,11 +217,6 @@ class PatchedTimelyFluid(TimelyFluid):
         slider=(0.001, 1.0),
         is_log=True,
     )
-
-    @property
-    def is_patched(self) -> bool:
-        """Whether this is the patched version."""
-        return True
 
     def fixed_points(self) -> str:
         """Return the stationary points, in words."""

@@ -5,8 +5,7 @@ Web search on a leaf-spine network of 64 hosts (8 leaves, 8 spines, 100 Gb/s, 1 
 """
 
 from rdmacc.models.comparison import compare
-from rdmacc.models.max_min import MaxMin
-from rdmacc.models.max_min_record import RECORD, size_classes
+from rdmacc.models.max_min import RECORD, MaxMin, size_classes
 from ..api import *
 
 SCHEMES = ("dcqcn", "hpcc", "nscc", "dasr")

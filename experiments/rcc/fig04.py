@@ -5,8 +5,7 @@ the paper, or with one RTT of it; and a wider grid, where the margin can be nega
 packets.
 """
 
-from rdmacc.models.rcc_stability import RccLoop
-from rdmacc.models.rcc_surface import RccMarginSurface, share_above
+from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface, share_above
 from ..api import *
 from .setup import *
 

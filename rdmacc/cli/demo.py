@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -167,19 +166,9 @@ def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
     result, share = demo.results[name], demo.model.share_bps / 1e9
     start, stop = START_PS / 1e6, (START_PS + demo.model.fct_ps) / 1e6
     ax.axvspan(start, stop, color="0.93", linewidth=0, zorder=0)
-    first = result.flows.iloc[0]
-    end_of_first_ps = int(first["start_ps"] + first["fct_acked_ps"])
-    curves = (
-        (_LONG_FLOW, UNTIL_PS, "long flow", COLOURS["blue"], 3.0),
-        (0, end_of_first_ps, "one sender of the incast", COLOURS["vermilion"], 1.6),
-    )
-    for flow, end_ps, label, colour, width in curves:
-        trace = result.samples(f"rate {flow}")
-        begin_ps = int(result.flows["start_ps"].iloc[flow])
-        times = np.r_[begin_ps, trace.index[(trace.index > begin_ps) & (trace.index < end_ps)], end_ps]
-        at = np.searchsorted(trace.index, times, side="right") - 1
-        rates = trace.to_numpy()[at]
-        draw_trace(ax, times, rates, scale=1e9, label=label, color=colour, linewidth=width)
+    looks = (("long flow", COLOURS["blue"], 3.0), ("one sender of the incast", COLOURS["vermilion"], 1.6))
+    for probe, (label, colour, width) in zip(result.watched, looks, strict=False):
+        draw_trace(ax, *result.plot.curve(probe), scale=1e9, label=label, color=colour, linewidth=width)
     ax.plot(
         [start, stop], [share, share], color=COLOURS["black"], linestyle=(0, (2, 1.5)), linewidth=1.4,
         label=f"fair share, line / {demo.model.n}",
@@ -208,9 +197,3 @@ def _draw_queue(ax: Axes, result: Result) -> None:
         color="0.35",
     )
     ax.set_ylim(bottom=0)
-
-
-def save(demo: Demo, folder: str | Path = ".") -> Path:
-    from rdmacc.show.style import save
-
-    return save(figure(demo), Path(folder) / "rdmacc-demo.png")

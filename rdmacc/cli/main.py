@@ -84,10 +84,11 @@ def demo(
 ) -> None:
     """Run a 16-to-1 incast next to a long flow under DCQCN and DASR; print a table, save a figure. Takes seconds."""
     from rdmacc.cli import demo as example
+    from rdmacc.show.style import save
 
     found = example.run(engine=engine.value, seed=seed)
     typer.echo(example.table_text(example.measure(found)))
-    typer.echo(f"\nSaved {example.save(found, out)}")
+    typer.echo(f"\nSaved {save(example.figure(found), out / 'rdmacc-demo.png')}")
 
 
 @app.command()

@@ -28,6 +28,7 @@ from rdmacc.clusters.answer import Answer
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import Scheme
 from rdmacc.schemes import scheme as named_scheme
+from rdmacc.show.described import describes
 from rdmacc.show.late_bar import LateBar
 from rdmacc.simulation import simulate
 from rdmacc.sweep.processes import shared_out
@@ -153,6 +154,13 @@ def _network(fabric: str, nodes: int, gpus: int, rate: float, delay: int, down: 
     return graph
 
 
+_described = describes(
+    operation='str: "all_reduce", "reduce_scatter", "all_gather", "all_to_all" or "broadcast".',
+    size="number or str: Data of a GPU.",
+    changes="object: Parameters of `Nccl`, in place of those that NCCL would choose.",
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Cluster:
     """Nodes of GPUs on a network; made by `rdmacc.cluster`.
@@ -202,15 +210,9 @@ class Cluster:
         return [(name, switch) for name in names for switch in self.network[name]]
 
     @typed
+    @_described
     def choose(self, operation: str, size: Quantity) -> Nccl:
         """Return how NCCL would run a collective, by its own model of time (`rdmacc.workload.nccl_tuning`).
-
-        Parameters
-        ----------
-        operation : str
-            Such as "all_reduce".
-        size : number or str
-            Data of a GPU.
 
         Raises
         ------
@@ -222,17 +224,9 @@ class Cluster:
         total = size_bytes(size, field="size")
         return tuned(operation.replace("_", "-"), total, self.nodes, self.settings, self.rate_bps)
 
+    @_described
     def collective(self, operation: str, size: Quantity, **changes: Any) -> pd.DataFrame:
         """Return a collective among all GPUs, as NCCL would run it.
-
-        Parameters
-        ----------
-        operation : str
-            "all_reduce", "reduce_scatter", "all_gather", "all_to_all" or "broadcast".
-        size : number or str
-            Data of a GPU.
-        **changes : object
-            Parameters of `Nccl`, in place of those that NCCL would choose.
 
         Raises
         ------
@@ -246,28 +240,14 @@ class Cluster:
         settings = self.choose(operation, size).replace(**changes)
         return Recipe(partial(nccl.alone, operation.replace("_", "-"), self.hosts, size, settings))
 
+    @_described
     def all_reduce(self, size: Quantity, **changes: Any) -> pd.DataFrame:
-        """Return an all-reduce among all GPUs, as NCCL would run it.
-
-        Parameters
-        ----------
-        size : number or str
-            Data of a GPU.
-        **changes : object
-            Parameters of `Nccl`, in place of those that NCCL would choose.
-        """
+        """Return an all-reduce among all GPUs, as NCCL would run it."""
         return self.collective("all_reduce", size, **changes)
 
+    @_described
     def all_to_all(self, size: Quantity, **changes: Any) -> pd.DataFrame:
-        """Return an all-to-all among all GPUs; with ``pxn=True``, through the GPU on the destination's rail.
-
-        Parameters
-        ----------
-        size : number or str
-            Data of a GPU.
-        **changes : object
-            Parameters of `Nccl`, in place of those that NCCL would choose.
-        """
+        """Return an all-to-all among all GPUs; with ``pxn=True``, through the GPU on the destination's rail."""
         return self.collective("all_to_all", size, **changes)
 
     def step(self, step: TrainingStep) -> pd.DataFrame:
@@ -310,6 +290,7 @@ class Cluster:
         return named_scheme(scheme, payload_bytes=4096) if isinstance(scheme, str) else scheme
 
     @typed
+    @_described
     def ask(
         self,
         operation: str,
@@ -326,10 +307,6 @@ class Cluster:
 
         Parameters
         ----------
-        operation : str
-            "all_reduce", "reduce_scatter", "all_gather", "all_to_all" or "broadcast".
-        size : number or str
-            Data of a GPU.
         schemes : sequence of str or Scheme
             Congestion control.
         seeds : int
@@ -341,8 +318,6 @@ class Cluster:
             first draw takes a second and this is Linux.
         progress : bool
             Show a progress bar, once a second has passed.
-        **changes : object
-            Parameters of `Nccl`, in place of those that NCCL would choose.
 
         Returns
         -------
@@ -395,14 +370,9 @@ class Cluster:
             pd.DataFrame(rows, columns=names),
         )
 
+    @_described
     def nearest(self, operation: str) -> Printed | None:
-        """Return the machine most like this one whose busbw is published; None if there is none.
-
-        Parameters
-        ----------
-        operation : str
-            Such as "all_reduce".
-        """
+        """Return the machine most like this one whose busbw is published; None if there is none."""
 
         def far(one: Printed) -> float:
             here, there = (self.nodes, self.gpus, self.rate_bps), (one.nodes, one.settings.hosts_per_node, one.rate_bps)

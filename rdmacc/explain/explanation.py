@@ -81,7 +81,7 @@ class Explanation:
         end_ps = delivered_ps if self.is_delivered else outcome.now_ps
         self.time_ps = end_ps - self.start_ps
         self.ideal_fct_ps = int(plan.ideal_fct_ps[message])
-        self._spans = Walk(recording, message, self.start_ps, end_ps, self.is_delivered).spans
+        self.spans: list[Span] = Walk(recording, message, self.start_ps, end_ps, self.is_delivered).spans
 
     @cached_property
     def events(self) -> pd.DataFrame:
@@ -94,14 +94,14 @@ class Explanation:
                 "begin_ps": self._column("begin_ps"),
                 "end_ps": self._column("end_ps"),
                 "time_ps": self._column("end_ps") - self._column("begin_ps"),
-                "kind": [span.kind for span in self._spans],
-                "place": [self._place(span.port) for span in self._spans],
+                "kind": [span.kind for span in self.spans],
+                "place": [self._place(span.port) for span in self.spans],
                 "psn": self._column("psn"),
             }
         )
 
     def _column(self, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.array([getattr(span, name) for span in self._spans], np.int64)
+        return np.array([getattr(span, name) for span in self.spans], np.int64)
 
     def _place(self, port: int) -> str:
         return self._recording.plan.fabric.port_name(port) if port >= 0 else ""
@@ -110,7 +110,7 @@ class Explanation:
     def parts(self) -> pd.DataFrame:
         """Time by kind, one row for each of the eleven: `kind, time_ps, share, events`. The times sum to `time_ps`."""
         times, counts = dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0)
-        for span in self._spans:
+        for span in self.spans:
             times[span.kind] += span.end_ps - span.begin_ps
             counts[span.kind] += 1
         time_ps = np.array(list(times.values()), np.int64)
@@ -119,17 +119,12 @@ class Explanation:
 
     @cached_property
     def _causes(self) -> Causes:
-        return Causes(self._recording, self.number, self._spans)
+        return Causes(self._recording, self.number, self.spans)
 
     @cached_property
     def found(self) -> list[Cause]:
         """The causes, with numbers of ports and messages."""
-        return self._causes.found()
-
-    @property
-    def spans(self) -> list[Span]:
-        """The parts of the time, with numbers of ports and rows of the trace."""
-        return self._spans
+        return self._causes.found
 
     @cached_property
     def causes(self) -> pd.DataFrame:

@@ -18,10 +18,9 @@ from rdmacc.explorer.setup import MOST_SCHEMES, NETWORKS, WORKS, Setup, movable
 from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES, about
 from rdmacc.show.png import png
-from rdmacc.show.style import time_unit
+from rdmacc.show.style import UNITS, time_unit
 from rdmacc.show.tables import html_table
 
-_UNITS = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
 _STEPS = 120
 _RATES_GBPS = (10.0, 25.0, 40.0, 100.0, 200.0, 400.0)
 _LOSSES = (0.0, 1e-4, 1e-3, 1e-2)
@@ -227,7 +226,7 @@ class Explorer:
         self._parameters.titles = tuple(f"{scheme}: parameters" for scheme in self.setup.schemes)
 
     def _slider(self, scheme: str, row: dict[str, Any]) -> Any:
-        factor, unit = _UNITS.get(row["unit"], (1.0, row["unit"]))
+        factor, unit = UNITS.get(row["unit"], (1.0, row["unit"]))
         name, is_whole = row["name"], isinstance(row["value"], int)
         value = self.setup.changes.get(scheme, {}).get(name, row["value"])
         low, high = np.log10(row["low"] / factor), np.log10(row["high"] / factor)

@@ -1,5 +1,7 @@
 """Helpers of the readers: text of a file, errors with file and line, and hosts for ranks."""
 
+import gzip
+import io
 import re
 import zlib
 from collections.abc import Callable
@@ -31,20 +33,14 @@ def unzipped(path: File, data: bytes) -> bytes:
     if data[:2] != b"\x1f\x8b":
         return data
     most = min(_MOST_UNZIPPED, max(_ANY_UNZIPPED, _MOST_RATIO * len(data)))
-    parts: list[bytes] = []
-    left = data
     try:
-        while left:
-            stream = zlib.decompressobj(wbits=31)
-            parts.append(stream.decompress(left, most + 1 - sum(map(len, parts))))
-            if sum(map(len, parts)) > most:
-                raise ConfigError("file", str(path), f"at most {most} B when uncompressed")
-            if not stream.eof:
-                raise ConfigError("file", str(path), "a whole gzip file: its end is missing")
-            left = stream.unused_data
-    except zlib.error as error:
-        raise ConfigError("file", str(path), f"a gzip file ({error})") from None
-    return b"".join(parts)
+        with gzip.open(io.BytesIO(data)) as file:
+            content = file.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ConfigError("file", str(path), f"a whole gzip file ({error})") from None
+    if len(content) > most:
+        raise ConfigError("file", str(path), f"at most {most} B when uncompressed")
+    return content
 
 
 def read_text(path: File) -> str:

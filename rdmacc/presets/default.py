@@ -8,8 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rdmacc.presets.bare import phost
-from rdmacc.presets.base import preset
+from rdmacc.presets.base import phost, preset
 from rdmacc.protocols.aeolus import HomaAeolus
 from rdmacc.protocols.amrt import Amrt
 from rdmacc.protocols.dasr import Dasr

@@ -21,6 +21,7 @@ from rdmacc.explain.recording import Recording
 from rdmacc.lifetimes import uncollected
 from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.state import DATA
+from rdmacc.topology.routes import levels_of
 from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
@@ -223,12 +224,7 @@ class Animation:
 def _layout(fabric: Fabric) -> tuple[list[tuple[str, float, int, float]], list[_Port]]:
     """Return each node's name, place, tier (hops to the nearest host) and width; and where each port is."""
     node, peer = fabric.port_node, fabric.port_peer
-    tier = np.where(fabric.is_host, 0, fabric.n_nodes)
-    for _ in range(fabric.n_nodes):
-        before = tier.copy()
-        np.minimum.at(tier, node, tier[peer] + 1)
-        if (tier == before).all():
-            break
+    tier = levels_of(fabric.is_host, node, peer)
     tier = np.minimum(tier, int(tier[tier < fabric.n_nodes].max()))  # a switch without hosts near is on top
     below = np.arange(fabric.n_nodes)
     np.minimum.at(below, node[tier[node] == 0], peer[tier[node] == 0])

@@ -23,20 +23,16 @@ class Paper:
     title: str
     venue: str
     year: int
-    doi: str = ""
+    doi: str
+    entry: str
 
     def __str__(self) -> str:
         link = f", doi:{self.doi}" if self.doi else ""
         return f'{self.authors}, "{self.title}", {self.venue} {self.year}{link}'
 
     def bibtex(self) -> str:
-        """Return a BibTeX entry."""
-        authors = f"{self.authors.removesuffix(' et al.')} and others" if " et al." in self.authors else self.authors
-        fields = {"author": authors, "title": f"{{{self.title}}}", "howpublished": self.venue, "year": self.year}
-        if self.doi:
-            fields["doi"] = self.doi
-        lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
-        return f"@misc{{{self.key},\n{lines}}}\n"
+        """Return the BibTeX entry."""
+        return self.entry
 
 
 class Citations(tuple[Paper, ...]):
@@ -55,13 +51,13 @@ class Citations(tuple[Paper, ...]):
 
 
 def _read(text: str) -> dict[str, Paper]:
-    """Return the papers of a BibTeX file in the form of `Paper.bibtex`, by key."""
+    """Return the papers of a BibTeX file that has a field a line, by key."""
     found = {}
-    for key, entry in re.findall(r"@misc\{(\w+),\n(.*?)^\}", text, re.S | re.M):
+    for entry, key in re.findall(r"(@misc\{(\w+),\n.*?^\}\n)", text, re.S | re.M):
         fields = dict(re.findall(r"^  (\w+) = \{+(.*?)\}+,$", entry, re.M))
         authors = re.sub(r" and others$", " et al.", fields["author"])
         year, doi = int(fields["year"]), fields.get("doi", "")
-        found[key] = Paper(key, authors, fields["title"], fields["howpublished"], year, doi)
+        found[key] = Paper(key, authors, fields["title"], fields["howpublished"], year, doi, entry)
     return found
 
 

@@ -28,22 +28,19 @@ def write_folder(
 ) -> Path:
     """Write frames to a temporary folder, then rename it, so that an existing folder survives until the end."""
     target = _path(folder)
-    if not isinstance(replace, bool):
-        raise ConfigError("replace", replace, "True or False")
     own = {f"{kind}.json", *(f"{name}.parquet" for name in frames)}
     try:
         is_new = not target.exists()
         is_here = not is_new and target.samefile(".")
     except OSError as error:
         raise ConfigError("folder", str(target), f"a folder that can be written ({error})") from None
-    if is_here:
-        raise ConfigError(
-            "folder", str(target), "a folder other than the working directory: saving replaces the whole folder"
-        )
-    if target.is_symlink():
-        raise ConfigError("folder", str(target), "a real folder, not a symbolic link")
-    if not (is_new or target.is_dir()):
-        raise ConfigError("folder", str(target), "a folder, or a path that does not exist yet")
+    for wrong, allowed in (
+        (is_here, "a folder other than the working directory: saving replaces the whole folder"),
+        (target.is_symlink(), "a real folder, not a symbolic link"),
+        (not (is_new or target.is_dir()), "a folder, or a path that does not exist yet"),
+    ):
+        if wrong:
+            raise ConfigError("folder", str(target), allowed)
     there = {path.name for path in target.iterdir()} if not is_new else set()
     if there - own or (there and f"{kind}.json" not in there):
         example = sorted(there - own or there)[0]

@@ -113,7 +113,7 @@ def write_pcapng(
             name = plan.fabric.port_name(first).replace("->", "-").encode()
             body = struct.pack("<HHI", _ETHERNET, 0, snap_bytes)
             _block(file, _INTERFACE, body + _options((2, name), (9, b"\x09")))
-        _block(file, _NAMES, _name_records(plan))
+        _block(file, _NAMES, b"".join([*_records(plan), struct.pack("<HH", 0, 0)]))
         interface = {port: interfaces[first] for port, first in links.items()}
         for row in _shown(rows):
             time_ps, port, message, psn, wire, what, kind, priority, ce = row
@@ -290,10 +290,6 @@ _SENT, _CAME = (_options((2, struct.pack("<I", way))) for way in (_OUTBOUND, _IN
 def _block(file: BinaryIO, kind: int, body: bytes) -> None:
     length = struct.pack("<I", 12 + len(body))
     file.write(struct.pack("<I", kind) + length + body + length)
-
-
-def _name_records(plan: Plan) -> bytes:
-    return b"".join(_records(plan)) + struct.pack("<HH", 0, 0)
 
 
 def _records(plan: Plan) -> Iterator[bytes]:

@@ -54,7 +54,7 @@ class ResultPlots:
 
         A flow's rate is drawn from its start to its last ACK.
         """
-        probes = [probe for probe in self._result.watched if _is_rate(probe)]
+        probes = [probe for probe in self._result.watched if probe.is_rate or _field(probe) == "rate_bps"]
         self._need(probes, "rates", "rdmacc.probes.rate(flow) or rdmacc.probes.throughput(node, peer, every)")
         return self._draw(ax, probes, 1e9, "Rates", "rate (Gb/s)", label)
 
@@ -375,7 +375,3 @@ def _joined(prefix: str, name: str) -> str:
 
 def _field(probe: Probe) -> str:
     return probe.field.rpartition(".")[2]
-
-
-def _is_rate(probe: Probe) -> bool:
-    return probe.is_rate or _field(probe) == "rate_bps"

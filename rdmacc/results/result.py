@@ -17,15 +17,13 @@ from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.explain import Explanation
 from rdmacc.explain.recording import Recording
-from rdmacc.results.activity import jobs_of_hosts
+from rdmacc.results.activity import jobs_of_hosts, to_perfetto
 from rdmacc.results.animation import Animation
-from rdmacc.results.chrome_trace import to_perfetto
 from rdmacc.results.citations import Citations, papers_of
 from rdmacc.results.folders import save
 from rdmacc.results.provenance import provenance_of
 from rdmacc.results.steps import collectives_of, jobs_of
-from rdmacc.results.summary import Summary, Transport, percentile, starting_in
-from rdmacc.results.totals import totals_of
+from rdmacc.results.summary import Summary, Transport, counts_of, percentile, starting_in
 from rdmacc.rules.progress import HAS_WAITED, NO_ROUTE, NO_ROUTE_BACK
 from rdmacc.state import LINK_CLASSES
 from rdmacc.typed import typed
@@ -422,7 +420,7 @@ class Result:
     @cached_property
     def counters(self) -> pd.Series[Any]:
         """Totals: marks by link class, CNPs, PFC pauses and their duration, drops, timeouts, packets, bytes."""
-        return totals_of(self.outcome, self.plan.fabric.port_class)
+        return pd.Series(counts_of(self.outcome, self.plan.fabric.port_class), name="counters")
 
     def digest(self) -> str:
         """Return 16 hexadecimal digits that stand for what happened: equal digests mean equal runs.

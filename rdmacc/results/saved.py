@@ -1,7 +1,6 @@
 """Results loaded from a folder."""
 
 from collections.abc import Hashable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,7 +11,7 @@ from rdmacc.probes import Probe
 from rdmacc.results.folders import FRAMES, KIND, read_folder
 from rdmacc.results.result import Result
 from rdmacc.results.summary import Summary
-from rdmacc.typed import typed
+from rdmacc.typed import check_types, typed
 from rdmacc.units import Quantity
 
 __all__ = ["SavedResult", "load"]
@@ -36,6 +35,7 @@ class SavedResult(Result):
             name: float("nan") if value is None else value for name, value in about["summary"].items()
         }
         self._summary = Summary(**kept)
+        check_types(self._summary)
         vars(self).update(  # what a `Result` computes from its run
             frames, counters=pd.Series(about["counters"], name="counters"), provenance=about["provenance"],
             watched=tuple(_probe(one) for one in about["watched"]), job_of_host=about["job_of_host"],
@@ -92,15 +92,8 @@ def _check(about: dict[str, Any]) -> None:
     for name, kind in parts.items():
         if not isinstance(about[name], kind):
             raise TypeError(f"{name} is not a {kind.__name__}")
-    for field in fields(Summary):
-        value, kinds = about["summary"][field.name], _KINDS[str(field.type)]
-        if isinstance(value, bool) or not isinstance(value, kinds):
-            raise TypeError(f"summary has no {field.name}, which is {field.type}")
     if not all(type(value) is int for value in about["counters"].values()):
         raise TypeError("a counter is not a whole number")
-
-
-_KINDS: dict[str, Any] = {"str": str, "int": int, "float": int | float | None}
 
 
 def _probe(fields: dict[str, Any]) -> Probe:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.records import NEVER
+from rdmacc.show.timeline import merged
 
 if TYPE_CHECKING:
     from rdmacc.engine.outcome import RunOutcome
@@ -91,20 +92,6 @@ def jobs_of(plan: Plan, outcome: RunOutcome) -> pd.DataFrame:
         table.append((str(job), len(hosts), int(sends.sum()), sent_bytes, start, end - start, busy / len(hosts)))
     names = ["job", "hosts", "messages", "bytes", "start_ps", "step_ps", "computing_ps"]
     return pd.DataFrame(table, columns=names).astype({"job": str, "step_ps": float, "computing_ps": float})
-
-
-def merged(
-    start: npt.NDArray[np.float64], end: npt.NDArray[np.float64], gap: float = 0.0
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return when at least one of some spans is under way: starts and ends of what is left as they are joined.
-
-    >>> [times.tolist() for times in merged(np.array([5.0, 0.0, 9.0]), np.array([6.0, 3.0, 12.0]), 2.0)]
-    [[0.0, 9.0], [6.0, 12.0]]
-    """
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order])
-    first = np.flatnonzero(np.concatenate(([True], start[1:] > end[:-1] + gap)))
-    return start[first], end[np.append(first[1:], len(start)) - 1]
 
 
 def _union_ps(rows: pd.DataFrame) -> float:

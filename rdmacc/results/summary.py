@@ -1,4 +1,4 @@
-"""The summary of a result: a dozen key numbers of a run."""
+"""The summary of a result: a dozen key numbers of a run, and totals over its ports and messages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError
 from rdmacc.show.tables import html_table, text_table
+from rdmacc.state import HOST_NIC, LINK_CLASSES
 from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time, time_ps
 
@@ -225,3 +227,28 @@ def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
     grouped = delivered["slowdown"].groupby(sizes.to_numpy())
     table = grouped.agg(flows="size", median="median", p99=lambda values: np.percentile(values, 99))
     return table.rename_axis("size_bytes").reset_index()
+
+
+def counts_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> dict[str, int]:
+    """Return the counters of all ports, switches and messages together."""
+    ports, totals = outcome.ports, outcome.totals
+    counters: dict[str, int] = {
+        "data_packet_hops": int(ports["tx_data_packets"].sum()),
+        "control_packet_hops": int(ports["tx_control_packets"].sum()),
+    }
+    for number, name in enumerate(LINK_CLASSES):
+        counters[f"marks_{name}"] = int(ports["marked_packets"][classes == number].sum())
+    counters |= {
+        "pfc_pauses": int(ports["pauses"].sum()),
+        "pfc_paused_ps": int(ports["paused_ps"].sum()),
+        "pfc_violations": int(ports["violations"].sum()),
+        "dropped_packets": int(ports["dropped_packets"].sum()),
+        "trimmed_packets": int(ports["trimmed_packets"].sum()),
+        "deflected_packets": int(ports["deflected_packets"].sum()),
+        "lost_packets": int(ports["lost_packets"].sum()),
+        "peak_queue_bytes": int(ports["peak_queue_bytes"][classes != HOST_NIC].max(initial=0)),
+        "peak_buffer_bytes": int(outcome.buffer_peak_bytes.max(initial=0)),
+        "timeouts": int(outcome.messages["timeouts"].sum()),
+        "retransmissions": int(outcome.messages["retransmissions"].sum()),
+    }
+    return counters | totals

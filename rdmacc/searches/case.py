@@ -194,17 +194,14 @@ def _written(value: Any, unit: str) -> str:
 
 def _scheme_text(scheme: Scheme) -> str:
     """Return the Python text of a scheme: its name, and the parameters in which it differs from the one registered."""
-    own, plain = ({_label(row): row for row in parameter_rows(one, {}, None)} for one in (scheme, _registered(scheme)))
+    registered = as_scheme(scheme.name) if scheme.name in SCHEMES else scheme
+    own, plain = ({_label(row): row for row in parameter_rows(one, {}, None)} for one in (scheme, registered))
     changes = [
         f'"{name}": {_written(row["value"], row["unit"])}'
         for name, row in own.items()
         if name in plain and row["value"] != plain[name]["value"]
     ]
     return f'rdmacc.scheme("{scheme.name}", **{{{", ".join(changes)}}})' if changes else f'"{scheme.name}"'
-
-
-def _registered(scheme: Scheme) -> Scheme:
-    return as_scheme(scheme.name) if scheme.name in SCHEMES else scheme
 
 
 def _label(row: Mapping[str, Any]) -> str:

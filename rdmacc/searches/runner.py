@@ -1,27 +1,38 @@
-"""Runs of a search, here or in other processes, one of which may die."""
+"""Runs of a search, here or in other processes, one of which may die; their file, and smaller ones.
+
+The file is a journal of Optuna's, from which the same search goes on after a kill. Optuna's storage does not keep the
+state of a sampler, so a search is replayed: the sampler proposes the same values again, and what was run with them is
+not run twice.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.handlers import content_hash
+from rdmacc.models.base import Model
+from rdmacc.searches.case import rounded
 from rdmacc.searches.evaluate import Run, Work
-from rdmacc.searches.space import Values
-from rdmacc.sweep.processes import process_pool, refers_to_script, why_not_elsewhere
+from rdmacc.searches.objectives import Objective
+from rdmacc.searches.space import Values, text_of
+from rdmacc.sweep.codehash import text_of_results, versions
+from rdmacc.sweep.processes import pickled, process_pool, refers_to_script, why_not_elsewhere
 
 
 def payload_of(work: Work, jobs: int) -> bytes:
     """Return the work as it goes to processes; raise a ConfigError if it cannot."""
     if jobs == 1:
         return b""
-    try:
-        payload = pickle.dumps(work)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        raise ConfigError("jobs", jobs, "1: what is run is not defined in a module") from None
+    payload = pickled(work, "jobs", jobs, "1, since what is run is not defined in a module")
     if why := why_not_elsewhere([payload]):
         raise ConfigError("jobs", jobs, f"1: {why}")
     return payload
@@ -64,3 +75,107 @@ def _alone(payload: bytes, one: tuple[int, Values], imports_script: bool) -> Run
 def _unpickled(payload: bytes, number: int, values: Values) -> Run:
     work: Work = pickle.loads(payload)
     return work(number, values)
+
+
+class Stored:
+    """The runs of a search by their values; with a path, each once in a file, in a study of Optuna's of its sampler."""
+
+    def __init__(self, path: str | Path | None, what: Any) -> None:
+        self._known: dict[str, Run] = {}
+        self._studies: dict[str, Any] = {}
+        self._storage = None if path is None else _storage(Path(path))
+        if self._storage is None:
+            return
+        parts = (content_hash(what, "search", is_row=True), text_of_results(), repr(versions()))
+        self._hash = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+        for study in self._storage.get_all_studies():
+            if not study.study_name.endswith(self._hash):
+                raise ConfigError("storage", str(path), "the file of the same search with the same code, or a new file")
+            for trial in self._storage.get_all_trials(study._study_id, deepcopy=False):
+                self._note(Run(**trial.user_attrs["run"]))
+
+    def _note(self, run: Run) -> None:
+        self._known[text_of(run.values)] = replace(run, objectives=tuple(run.objectives))
+
+    def get(self, number: int, values: Values) -> Run | None:
+        one = self._known.get(text_of(values))
+        return None if one is None else replace(one, number=number, values=values)
+
+    def keep(self, run: Run, trial: Any, study: Any, sampler: str) -> None:
+        """Write a trial of a study in memory, which has ended."""
+        from optuna import create_study
+
+        self._note(run)
+        if self._storage is not None:
+            if sampler not in self._studies:
+                self._studies[sampler] = create_study(
+                    storage=self._storage, study_name=f"{sampler} {self._hash}", directions=study.directions,
+                    load_if_exists=True,
+                )  # fmt: skip
+            self._studies[sampler].add_trial(trial)
+
+
+def _storage(path: Path) -> Any:
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
+
+    try:
+        if path.exists():
+            known = path.read_bytes()
+            if known and not known.startswith(b'{"op_code"'):
+                raise ValueError("it is something else")
+            os.truncate(path, known.rfind(b"\n") + 1)  # without the last line of a search that was killed
+        at = str(path.resolve())  # the lock, which a killed search leaves, is a link that must lead to the file
+        return JournalStorage(JournalFileBackend(at, JournalFileSymlinkLock(at, grace_period=3)))
+    except (OSError, ValueError) as error:
+        raise ConfigError("storage", str(path), f"a journal of Optuna's that can be written ({error})") from None
+
+
+_MOST = 60
+"""Runs that shrinking may take."""
+
+
+def shrunk(work: Work, worst: Run, sign: int, share: float, most: int = _MOST) -> list[Run]:
+    """Return the runs that were as bad, each smaller than the one before: fields at their defaults, rounder numbers.
+
+    With a named objective, `share` of the distance from its best value must remain, otherwise of the value.
+    """
+    measure = work.measures[0]
+    origin = measure.best if isinstance(measure, Objective) else 0.0
+    wanted = share * sign * (worst.objectives[0] - origin)
+    found, tried, before = [replace(worst, number=0)], 0, -1
+    while before < len(found) and tried < most:
+        before = len(found)
+        for name in sorted(worst.values):
+            for values in _smaller(work, found[-1].values, name):
+                if tried == most:
+                    break
+                tried += 1
+                run = work(len(found), values)
+                is_as_bad = bool(run.objectives) and sign * (run.objectives[0] - origin) >= wanted
+                if is_as_bad and bool(run.problem) == bool(worst.problem):
+                    found.append(run)
+                    break
+    return found
+
+
+def _smaller(work: Work, values: Values, name: str) -> Iterator[Values]:
+    """Yield values with one of them simpler: left out, then halfway to its default, then with fewer digits."""
+    if name not in values:
+        return
+    value = values[name]
+    default = work.subject if isinstance(work.subject, Model) else work.cases[0]
+    simplest = getattr(default, name, None)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_larger = is_number and name.endswith("_bytes") and isinstance(simplest, int) and simplest > value
+    if not is_larger:
+        yield {key: one for key, one in values.items() if key != name}
+    if not is_number or not isinstance(simplest, int | float):
+        return
+    simplest = 0 if is_larger else simplest
+    for number in ((value + simplest) / 2, value):
+        for digits in (1, 2):
+            fewer: Any = rounded(number, digits)
+            fewer = int(fewer) if isinstance(value, int) else fewer
+            if fewer != value and abs(fewer - simplest) < abs(value - simplest):
+                yield {**values, name: fewer}

@@ -104,25 +104,9 @@ def measured(
     jobs: int = 1,
     runs: tuple[int, int, int] = RUNS,
 ) -> pd.DataFrame:
-    """Return the rows of a scheme at a rate, one for each objective.
+    """Return the rows of a scheme at a rate as `bundled` has them, one for each objective.
 
-    Parameters
-    ----------
-    scheme : str or Scheme
-        The scheme.
-    rate : str
-        Rate of the links.
-    control : bool
-        Also draw as many runs by chance as the five searches take together.
-    jobs : int
-        Processes.
-    runs : tuple of int
-        As `RUNS`.
-
-    Returns
-    -------
-    DataFrame
-        As in the bundled table (`bundled`).
+    With `control`, also draw as many runs by chance as the five searches take together.
     """
     began, names = time.process_time(), list(GRADES)
     given: dict[str, Any] = {"cases": Case(rate_bps=rate), "seed": SEED, "jobs": jobs, "progress": False}

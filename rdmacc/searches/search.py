@@ -16,10 +16,8 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.searches.case import MOST_EVENTS, Case
 from rdmacc.searches.evaluate import Measure, Run, Work, measures_of
 from rdmacc.searches.objectives import Objective
-from rdmacc.searches.runner import payload_of, runner
-from rdmacc.searches.shrinking import shrunk
+from rdmacc.searches.runner import Stored, payload_of, runner, shrunk
 from rdmacc.searches.space import Axis, axes_of
-from rdmacc.searches.stored import Stored
 from rdmacc.show.late_bar import LateBar
 from rdmacc.sweep.seeds import check_seed
 from rdmacc.sweep.workers import check_jobs
@@ -92,11 +90,9 @@ class Search:
         """The run that got furthest; with several objectives, by the first."""
         known = [run for run in self.runs if run.objectives]
         if not known:
-            raise ConfigError("space", f"{len(self.runs)} runs", f"one in which a run has a value: {self._why_none()}")
+            why = self.runs[0].problem if self.runs else "none was run"
+            raise ConfigError("space", f"{len(self.runs)} runs", f"one in which a run has a value: {why}")
         return max(known, key=lambda run: (self.score(run), -run.number))
-
-    def _why_none(self) -> str:
-        return self.runs[0].problem if self.runs else "none was run"
 
     @property
     def front(self) -> list[Run]:
@@ -356,7 +352,8 @@ def _fill(found: Search, sampler: str, budget: int, seed: int, stored: Stored, r
             if run is None:
                 stored.keep(one, ended, study, sampler)
             found.runs.append(one)
-            bar.update(1, f"search, {_so_far(found)}")
+            has_value = any(run.objectives for run in found.runs)
+            bar.update(1, f"search, {_values(found, found.best) if has_value else 'no value yet'}")
 
 
 def _optuna() -> Any:
@@ -373,10 +370,6 @@ def _tell(study: Any, trial: Any, run: Run) -> Any:
 
     trial.set_user_attr("run", vars(run))
     return study.tell(trial, run.objectives or None, state=None if run.objectives else TrialState.FAIL)
-
-
-def _so_far(found: Search) -> str:
-    return _values(found, found.best) if any(run.objectives for run in found.runs) else "no value yet"
 
 
 def _sampler(optuna: Any, name: str, seed: int) -> Any:

@@ -30,10 +30,13 @@ def describes(**meanings: str) -> Callable[[_Function], _Function]:
     def complete(function: _Function) -> _Function:
         text = inspect.cleandoc(function.__doc__ or "")
         code = function.__code__
-        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        names = (name for name in arguments if name in meanings)
-        missing = (name for name in names if not re.search(rf"^(\w+, )*{name}(, \w+)* : ", text, re.M))
-        parts = ((name, *meanings[name].partition(": ")[::2]) for name in missing)
+        count = code.co_argcount + code.co_kwonlyargcount
+        stars = dict.fromkeys(
+            code.co_varnames[count : count + 1] if code.co_flags & inspect.CO_VARKEYWORDS else (), "**"
+        )
+        names = (name for name in (*code.co_varnames[:count], *stars) if name in meanings)
+        missing = (name for name in names if not re.search(rf"^(\w+, )*(\*\*)?{name}(, \w+)* : ", text, re.M))
+        parts = ((stars.get(name, "") + name, *meanings[name].partition(": ")[::2]) for name in missing)
         rows = "\n".join(f"{name} : {kind}\n{indent(fill(meaning, 96), '    ')}" for name, kind, meaning in parts)
         heading = re.search(r"^\w+\n---+$", text, re.M)
         before, after = (text[: heading.start()].rstrip(), text[heading.start() :]) if heading else (text, "")

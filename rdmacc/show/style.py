@@ -48,7 +48,8 @@ _FEW_DECADES = 2.5  # a logarithmic axis of fewer has ticks between the powers o
 
 _TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1.0, "ps"))
 _WIDE = 50.0  # completion times that differ by more than this factor are drawn on a logarithmic axis
-_VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "us")}
+UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "us")}
+"""How many of a base unit are one of what plots and sliders show, and its name."""
 
 
 @contextmanager
@@ -163,7 +164,7 @@ def axis_time_unit(ax: Axes, span_ps: float) -> tuple[float, str]:
 
 def value_unit(field: str) -> tuple[float, str]:
     """Return (factor, name) of the display unit of a field, from the last part of its name."""
-    return _VALUE_UNITS.get(field.rpartition("_")[2], (1.0, ""))
+    return UNITS.get(field.rpartition("_")[2], (1.0, ""))
 
 
 def ecdf(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from rdmacc.show.style import time_unit
 from rdmacc.units import format_time
@@ -18,23 +19,28 @@ _CUT_LENGTH = 0.05  # length of a cut, as a share of the total busy time
 _MARGIN = 0.02
 
 
+def merged(
+    start: npt.NDArray[np.float64], end: npt.NDArray[np.float64], gap: float = 0.0
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return when at least one of some spans is under way: starts and ends of what is left as they are joined.
+
+    >>> [times.tolist() for times in merged(np.array([5.0, 0.0, 9.0]), np.array([6.0, 3.0, 12.0]), 2.0)]
+    [[0.0, 9.0], [6.0, 12.0]]
+    """
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order])
+    first = np.flatnonzero(np.concatenate(([True], start[1:] > end[:-1] + gap)))
+    return start[first], end[np.append(first[1:], len(start)) - 1]
+
+
 class Timeline:
     """Positions on a time axis with cuts, in picoseconds from its top."""
 
     def __init__(self, spans: Sequence[tuple[int, int]], *, squeeze: bool = True) -> None:
-        merged: list[list[int]] = []
-        for begin, end in sorted(spans):
-            if merged and begin <= merged[-1][1]:
-                merged[-1][1] = max(merged[-1][1], end)
-            else:
-                merged.append([begin, end])
-        busy = max(sum(end - begin for begin, end in merged), 1)
-        segments = merged[:1]
-        for begin, end in merged[1:]:
-            if squeeze and begin - segments[-1][1] > _CUT_SHARE * busy:
-                segments.append([begin, end])
-            else:
-                segments[-1][1] = end
+        begins, ends = merged(*np.array(spans, np.float64).T)
+        busy = max(float((ends - begins).sum()), 1.0)
+        begins, ends = merged(begins, ends, _CUT_SHARE * busy if squeeze else np.inf)
+        segments = zip(begins.astype(np.int64).tolist(), ends.astype(np.int64).tolist(), strict=True)
         margin = max(round(_MARGIN * busy), 1)
         self.segments = [(begin, end + margin) for begin, end in segments]
         self.cut = _CUT_LENGTH * busy

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import Any
 
-from rdmacc.engine.select import why_not_compiled
 from rdmacc.errors import ConfigError, not_installed
 from rdmacc.sweep.codehash import versions
+from rdmacc.sweep.workers import compile_kernel
 
 __all__ = ["dask_executor"]
 
@@ -72,7 +72,9 @@ def dask_executor(address: str) -> Iterator[Executor]:
             if not client.scheduler_info(n_workers=-1)["workers"]:
                 raise ConfigError("--dask", address, "a scheduler with workers; it has none")
             check_alike(client.run(_about))
-            client.run(_compile, workers=_one_for_each_host(client))
+            workers = client.scheduler_info(n_workers=-1)["workers"].items()
+            one_a_host = {str(one["host"]): name for name, one in workers}  # the others find the kernel in its cache
+            client.run(compile_kernel, workers=list(one_a_host.values()))
             yield client.get_executor(pure=False)
         finally:
             if cluster is not None:
@@ -92,16 +94,3 @@ def check_alike(workers: Mapping[str, Mapping[str, str]]) -> None:
 def _about() -> dict[str, str]:
     own = {"rdmacc": metadata.version("rdmacc"), "python": platform.python_version()}
     return {**own, **{name: str(version) for name, version in versions().items() if name != "python"}}
-
-
-def _compile() -> None:
-    if not why_not_compiled():
-        from rdmacc.engine.compiled.machine_code.build import compiled_kernel
-
-        compiled_kernel()
-
-
-def _one_for_each_host(client: Any) -> list[str]:
-    """Return one worker per machine; the others find the kernel in its cache."""
-    by_host = {str(one["host"]): name for name, one in client.scheduler_info(n_workers=-1)["workers"].items()}
-    return list(by_host.values())

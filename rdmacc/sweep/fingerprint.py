@@ -4,7 +4,6 @@ import dataclasses
 import datetime
 import hashlib
 import json
-import pickle
 from collections import Counter
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -21,6 +20,7 @@ from rdmacc.records import NEVER
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import as_scheme
 from rdmacc.sweep.codehash import UncertainError, code_hash, versions
+from rdmacc.sweep.processes import pickled
 from rdmacc.topology import Graph
 from rdmacc.units import time_ps
 
@@ -101,11 +101,7 @@ class Fingerprints:
     def _built(self, value: Any, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         if not callable(value):
             return describe(value)
-        try:
-            call = pickle.dumps(value)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            allowed = f"picklable, such as a functools.partial ({error})"
-            raise ConfigError("topology or workload", value, allowed) from None
+        call = pickled(value, "topology or workload", value, "picklable, such as a functools.partial")
         if call not in self._known:
             self._known[call] = describe(value())
         return self._known[call]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.summary import half_width, slowdown_by_size
-from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf, draw_spread, log_axes
+from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf, draw_spread, log_axes, value_unit
 from rdmacc.typed import typed
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StudyPlots"]
 
-_UNITS = {"_ps": (1e6, "us"), "_bps": (1e9, "Gb/s"), "_bytes": (1e3, "kB")}
-"""Display units, by the suffix of a quantity's name."""
 _DASHES = ("-", "--", ":", "-.")
 _MARKERS = "osD^vPX*"
 
@@ -32,9 +30,8 @@ _ASIDE = 0.012
 
 def _in_words(name: str) -> tuple[str, str, float]:
     """Return a quantity's or a parameter's name without its unit, the unit to show and how many of its own that is."""
-    suffix = next((one for one in _UNITS if name.endswith(one)), "")
-    factor, unit = _UNITS.get(suffix, (1.0, ""))
-    return name.removesuffix(suffix).replace("_", " ").replace("fct", "FCT"), unit, factor
+    factor, unit = value_unit(name)
+    return (name.rpartition("_")[0] if unit else name).replace("_", " ").replace("fct", "FCT"), unit, factor
 
 
 def _legend_beside(ax: Axes) -> None:

@@ -7,6 +7,7 @@ traceback. Most sweeps and studies use nothing from the script.
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -20,8 +21,18 @@ from multiprocessing import context as contexts
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rdmacc.errors import ConfigError
+
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+
+
+def pickled(work: Any, field: str, value: object, allowed: str) -> bytes:
+    """Return some work as it goes to other processes; raise a ConfigError if it cannot."""
+    try:
+        return pickle.dumps(work)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ConfigError(field, value, f"{allowed}: {error}") from None
 
 
 def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import pickle
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from rdmacc.engine.select import ENGINES, check_threads
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.sources import git_commit, user_sources
 from rdmacc.sweep.fingerprint import PointLike, identify
-from rdmacc.sweep.processes import why_not_elsewhere
+from rdmacc.sweep.processes import pickled, why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
@@ -36,6 +35,8 @@ from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, check_j
 __all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
 
 _log = logging.getLogger(__name__)
+
+_SENT = "made of what modules define, to be sent to another process"
 
 
 class Sweepable(Protocol):
@@ -47,17 +48,7 @@ class Sweepable(Protocol):
         ...
 
     def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[Any]:
-        """Return the points, with parameters changed.
-
-        Parameters
-        ----------
-        scale : str
-            "quick" or "paper".
-        seed : int
-            Seed of all randomness.
-        changes : mapping, optional
-            Changed parameters of the schemes, by name.
-        """
+        """Return the points at a scale ("quick" or "paper"), with changed parameters of the schemes, by name."""
         ...
 
 
@@ -73,17 +64,7 @@ class Seeded(Sweepable, Protocol):
 
 
 class SweepError(SimulationError):
-    """Some points could not be computed. The others are stored.
-
-    Parameters
-    ----------
-    experiment : str
-        Name of the experiment.
-    failures : mapping
-        `Failed` by point name.
-    n_points : int
-        Total number of points.
-    """
+    """Some points could not be computed: `failures` by name, of `n_points`. The others are stored."""
 
     def __init__(self, experiment: str, failures: Mapping[str, Failed], n_points: int) -> None:
         super().__init__(experiment, failures, n_points)
@@ -259,7 +240,8 @@ def sweep(
             code = found.identities[name]["code"]
             is_kept = executor is None and code["hash"] and "uncertain" not in found.identities[name]
             file = str(_checkpoint(store, experiment.name, keys[name])) if is_kept else ""
-            tasks[name] = Task(_pickled((experiment, asked[name], engine, threads)), code, file)
+            payload = pickled((experiment, asked[name], engine, threads), "point", name, _SENT)
+            tasks[name] = Task(payload, code, file)
         why_not = why_not_elsewhere(task.payload for task in tasks.values()) if jobs > 1 and executor is None else None
         if why_not:
             _log.warning("rdmacc: computing in one process: %s", why_not)
@@ -281,14 +263,6 @@ def sweep(
                 if once[key] in known:
                     known[name] = known[once[key]]
     return found
-
-
-def _pickled(work: tuple[Sweepable, PointLike, str, int]) -> bytes:
-    try:
-        return pickle.dumps(work)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        allowed = f"made of what modules define, to be sent to another process: {error}"
-        raise ConfigError("point", work[1].name, allowed) from None
 
 
 def stored(

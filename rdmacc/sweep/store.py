@@ -86,18 +86,7 @@ def _arrow(table: pd.DataFrame) -> Any:
 
 
 def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return a table and its provenance.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Raises
-    ------
-    ConfigError
-        If the file is not a complete table written by rdmacc.
-    """
+    """Return a table and its provenance; raise a ConfigError for anything but a complete table written by rdmacc."""
     wanted = "a complete Parquet table written by rdmacc"
     if path.exists() and not path.is_file():  # reading a pipe could block forever
         raise ConfigError("file", path.name, f"{wanted}, not a folder, a pipe or a device")
@@ -145,20 +134,7 @@ class Store:
             raise ConfigError("store", folder, "the path of a folder")
 
     def path(self, experiment: str, key: str) -> Path:
-        """Return the path of a point's rows, whether or not it exists.
-
-        Parameters
-        ----------
-        experiment : str
-            Name of the experiment.
-        key : str
-            The point's key, see `rdmacc.sweep.fingerprint.key_of`.
-
-        Raises
-        ------
-        ConfigError
-            If one of them is not a plain file name and might lead elsewhere.
-        """
+        """Return the path of a point's rows, whether or not it exists; odd names might lead elsewhere."""
         for field, name in (("experiment", experiment), ("key", key)):
             if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > 200:
                 raise ConfigError(field, name, "letters, digits, '.', '_' and '-', not starting with a dot")
@@ -167,13 +143,8 @@ class Store:
     def load(self, identity: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]] | None:
         """Return a point's rows and their provenance; None if there is no file, or not one that can be trusted.
 
-        An existing file that cannot be trusted is reported by a warning in the log.
-
-        Parameters
-        ----------
-        identity : mapping
-            The identity that the file must have: `experiment`, `point`, `key` and more (see
-            `rdmacc.sweep.fingerprint.identify`).
+        It must have the `identity` that `rdmacc.sweep.fingerprint.identify` gives the point. An existing file that
+        cannot be trusted is reported by a warning in the log.
         """
         path = self.path(identity["experiment"], identity["key"])
         try:
@@ -191,25 +162,11 @@ class Store:
             return None
 
     def save(self, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:
-        """Store a point's rows, with its identity and their provenance.
-
-        Parameters
-        ----------
-        table : DataFrame
-            The point's rows.
-        provenance : mapping
-            Identity (`experiment`, `point`, `key`, ...), and how the rows were computed.
-        """
+        """Store a point's rows, with its identity (`experiment`, `point`, `key`, ...) and how they were computed."""
         write_table(self.path(provenance["experiment"], provenance["key"]), table, provenance)
 
     def clean(self, experiment: str) -> None:
-        """Remove partial files left by killed processes.
-
-        Parameters
-        ----------
-        experiment : str
-            Name of the experiment.
-        """
+        """Remove partial files of an experiment that killed processes left."""
         for draft in self.path(experiment, "any").parent.glob(".*.tmp"):
             with contextlib.suppress(OSError):
                 if time.time() - draft.stat().st_mtime > _STALE_S:

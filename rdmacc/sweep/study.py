@@ -7,7 +7,6 @@ parameters.
 from __future__ import annotations
 
 import logging
-import pickle
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -30,7 +29,7 @@ from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
 from rdmacc.show.tables import html_table, text_table
 from rdmacc.sweep.explained import StudyExplanation, explained
-from rdmacc.sweep.processes import in_forks, is_worth_forking
+from rdmacc.sweep.processes import in_forks, is_worth_forking, pickled
 from rdmacc.sweep.run import SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
@@ -40,7 +39,6 @@ from rdmacc.sweep.study_runs import (
     Measured,
     StudyRun,
     StudyRuns,
-    is_list,
     measured_here,
     measured_in,
     named_schemes,
@@ -53,6 +51,7 @@ from rdmacc.sweep.workers import Failed, check_executor, default_jobs
 from rdmacc.topology import Graph
 from rdmacc.typed import named, typed
 from rdmacc.units import Quantity
+from rdmacc.workload.columns import is_list
 
 if TYPE_CHECKING:
     from rdmacc.sweep.plots import StudyPlots
@@ -339,13 +338,15 @@ def study(
         raise ConfigError("check", check, "True, False or None")
     check_threads(threads)
     check_executor(executor)
-    chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
+    chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, without repeats")
     runs = runs_of(network, workload, named, values, chosen, until, probes, faults, check)
     is_default = store is None and jobs is None and executor is None and threads == 1 and engine != "simpy"
     first = [one for one in runs if one.labels["seed"] == chosen[0]]
-    can_be_sent = _can_be_sent([one.scenario.scheme for one in first])
+    chosen_schemes, can_be_sent = [one.scenario.scheme for one in first], False
+    with suppress(ConfigError):
+        can_be_sent = bool(pickled(chosen_schemes, "schemes", None, "such as can be sent"))
     most = _WORTH_KEEPING if can_be_sent else float("inf")
     may_stay = (is_default and not why_not_compiled()) or not can_be_sent
     if may_stay and all(one.cost <= most for one in first):
@@ -382,14 +383,6 @@ def _here(
     named = dict(zip((one.name for one in runs), outcomes, strict=True))
     failures = {name: one for name, one in named.items() if isinstance(one, Failed)}
     return {name: one for name, one in named.items() if isinstance(one, Measured)}, failures
-
-
-def _can_be_sent(work: Any) -> bool:
-    try:
-        pickle.dumps(work)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
-    return True
 
 
 def _study(

@@ -20,8 +20,7 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
-from rdmacc.results.summary import Transport, percentile, starting_in
-from rdmacc.results.totals import counts_of
+from rdmacc.results.summary import Transport, counts_of, percentile, starting_in
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
 from rdmacc.simulation import IS_QUIET, simulate_many
@@ -29,7 +28,7 @@ from rdmacc.state import LINK_CLASSES
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.sweep.workers import Failed, reason_of
 from rdmacc.units import Quantity
-from rdmacc.workload.columns import is_missing
+from rdmacc.workload.columns import is_list, is_missing
 
 QUANTITIES = {
     "fct_mean_ps": "ps", "fct_median_ps": "ps", "fct_p99_ps": "ps", "slowdown_mean": "", "slowdown_median": "",
@@ -116,7 +115,10 @@ class Measured(NamedTuple):
 
 def measured_of(result: Result) -> Measured:
     """Measure a run."""
-    found, transport, counts = result.outcome.messages, result.transport(), counts_of_result(result)
+    found, transport = result.outcome.messages, result.transport()
+    counts = counts_of(result.outcome, result.plan.fabric.port_class)
+    counts["marked_packets"] = sum(counts[f"marks_{name}"] for name in LINK_CLASSES)  # as `Result.summary` sums
+    counts["drops"] = counts["dropped_packets"] + counts["pfc_violations"] + counts["lost_packets"]
     fct_ps = np.where(transport.delivered_ps >= 0, transport.delivered_ps - transport.start_ps, np.nan)
     counts["simulated_ps"] = result.now_ps
     totals = {name: float(counts[name]) for name in (*_TOTALS, "simulated_ps")}
@@ -124,14 +126,6 @@ def measured_of(result: Result) -> Measured:
     slowdown = fct_ps / result.plan.ideal_fct_ps
     size_bytes = transport.size_bytes
     return Measured(totals, transport.start_ps, size_bytes, fct_ps, slowdown, transport.received_bytes, finished)
-
-
-def counts_of_result(result: Result) -> dict[str, int]:
-    """Return the totals of a run, marks and drops summed as in `Result.summary`."""
-    counts = counts_of(result.outcome, result.plan.fabric.port_class)
-    counts["marked_packets"] = sum(counts[f"marks_{name}"] for name in LINK_CLASSES)
-    counts["drops"] = counts["dropped_packets"] + counts["pfc_violations"] + counts["lost_packets"]
-    return counts
 
 
 def measured_in(table: pd.DataFrame) -> Measured:
@@ -261,11 +255,6 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
             known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}
             raise unknown("vary", name, sorted(known), "an argument of network or workload, or a scheme's parameter")
     return values
-
-
-def is_list(value: Any) -> bool:
-    """Return whether a value is a collection of values; strings and zero-dimensional arrays are not."""
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
 
 
 def _takes(made: Any, name: str) -> bool:

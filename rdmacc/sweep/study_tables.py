@@ -11,11 +11,11 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.summary import half_width
+from rdmacc.show.style import value_unit
 from rdmacc.show.tables import html_table, text_table
 from rdmacc.sweep.study_runs import QUANTITIES
 
 SHOWN = ("fct_mean_ps", "fct_p99_ps", "slowdown_p99", "goodput_bps", "peak_queue_bytes")
-_SCALES = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "": (1.0, "")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +104,14 @@ def cells_of(
     names = [name for name in dict.fromkeys(table.columns.get_level_values(0)) if name in QUANTITIES]
     headers = list(labels)
     for name in names:
-        words, unit = name.removesuffix(f"_{QUANTITIES[name]}").replace("_", " "), _SCALES[QUANTITIES[name]][1]
+        words, unit = name.removesuffix(f"_{QUANTITIES[name]}").replace("_", " "), value_unit(QUANTITIES[name])[1]
         headers.append(f"{words} ({unit})" if unit else words)
     cells = []
     for label, row in table.iterrows():
         values: list[Any] = list(label) if isinstance(label, tuple) else [label]
         line = [str(values[0]), *("-" if pd.isna(one) else _shown(one) for one in values[1:])]
         for name in names:
-            factor = _SCALES[QUANTITIES[name]][0]
+            factor = value_unit(QUANTITIES[name])[0]
             mean, half = row[name, "mean"] / factor, (row[name, "high"] - row[name, "mean"]) / factor
             shown = _with_interval(mean, half)
             if is_difference:

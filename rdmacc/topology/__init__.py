@@ -14,7 +14,7 @@ Any graph that :func:`validate` accepts works; the builders are conveniences.
 
 from rdmacc.topology.base import Graph, add_host, add_link, add_switch, completed, hosts, switches, validate
 from rdmacc.topology.bounds import default_buffer_bytes
-from rdmacc.topology.builders import clos, dumbbell, fat_tree, leaf_spine, star
+from rdmacc.topology.builders import clos, dumbbell, fat_tree, leaf_spine, multi_plane, rail_optimised, star
 from rdmacc.topology.direct import dragonfly
 from rdmacc.topology.drawing import draw
 from rdmacc.topology.files import from_graphml, from_node_link
@@ -30,7 +30,6 @@ from rdmacc.topology.papers import (
     ren_leaf_spine,
     ren_testbed,
 )
-from rdmacc.topology.planes import multi_plane, rail_optimised
 
 __all__ = [
     "Graph", "TopologyInfo", "add_host", "add_link", "add_switch", "base_rtt_ps", "bdp_bytes", "bisection_bps", "clos",

@@ -1,6 +1,5 @@
 """Nodes and links of a network, and the check that rdmacc can simulate it."""
 
-from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -200,21 +199,6 @@ def port_rate_bps(network: Graph, node: Hashable, peer: Hashable) -> float:
     """Return the rate at which a node sends to a neighbour: the lower of the link's rate and the host's own."""
     rate = float(network.edges[node, peer]["rate_bps"])
     return min(rate, float(network.nodes[node].get("rate_bps", rate)))
-
-
-def hops_to(network: Graph, sources: list[Any]) -> dict[Any, int]:
-    """Return the number of hops from each node to the nearest of `sources`; hosts do not forward."""
-    hops = dict.fromkeys(sources, 0)
-    queue = deque(sources)
-    while queue:
-        node = queue.popleft()
-        if hops[node] and network.nodes[node]["kind"] == "host":
-            continue
-        for peer in network[node]:
-            if peer not in hops:
-                hops[peer] = hops[node] + 1
-                queue.append(peer)
-    return hops
 
 
 def _check_node(network: Graph, name: Hashable, node: Mapping[str, Any]) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.show.style import COLOURS, new_axes, style
-from rdmacc.topology.base import Graph, completed, hops_to, hosts, validate
+from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.topology.measures import describe
+from rdmacc.topology.routes import node_levels
 from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time
 
@@ -182,9 +183,9 @@ def _tiers(graph: Graph) -> list[list[Any]]:
     built = graph.graph.get("tiers")
     if built is not None and {name for tier in built for name in tier} == set(graph):
         return [list(tier) for tier in built]
-    hops = hops_to(graph, hosts(graph))
-    top = max(hops.values(), default=0)
+    hops = node_levels(graph)
+    top = max((level for level in hops.values() if level < len(graph)), default=0)
     tiers: list[list[Any]] = [[] for _ in range(top + 1)]
     for name in graph:
-        tiers[hops.get(name, top)].append(name)
+        tiers[min(hops[name], top)].append(name)
     return [tier for tier in tiers if tier]

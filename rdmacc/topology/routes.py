@@ -16,15 +16,20 @@ Int32s: TypeAlias = npt.NDArray[np.int32]
 _DIGITS = re.compile(r"(\d+)")
 
 
-def in_order(graph: Graph) -> list[Any]:
-    """Return the names of the nodes, those nearest to hosts first, then by name: h2 before h10."""
+def node_levels(graph: Graph) -> dict[Any, int]:
+    """Return each node's hops to the nearest host, by name; the number of nodes if there is no way."""
     names = list(graph)
     index = {name: i for i, name in enumerate(names)}
     is_host = np.array([node["kind"] == "host" for _, node in graph.nodes(data=True)], dtype=np.bool_)
     ends = np.array([(index[one], index[other]) for one, other in graph.edges], dtype=np.int32).reshape(-1, 2)
     level = levels_of(is_host, np.concatenate([ends[:, 0], ends[:, 1]]), np.concatenate([ends[:, 1], ends[:, 0]]))
-    keys = zip(level.tolist(), map(_name_key, names), strict=True)
-    return [name for _, name in sorted(zip(keys, names, strict=True), key=lambda each: each[0])]
+    return dict(zip(names, level.tolist(), strict=True))
+
+
+def in_order(graph: Graph) -> list[Any]:
+    """Return the names of the nodes, those nearest to hosts first, then by name: h2 before h10."""
+    levels = node_levels(graph)
+    return sorted(levels, key=lambda name: (levels[name], _name_key(name)))
 
 
 def _name_key(name: Any) -> tuple[Any, ...]:

@@ -49,8 +49,7 @@ All randomness comes from ``stream(seed, PURPOSE)``, with one stream for each pu
 from rdmacc.workload.arrivals import PAIR_STARTS, PAIRS, incasts, poisson, random_pairs
 from rdmacc.workload.checks import validate
 from rdmacc.workload.collectives import all_to_all, ring_all_reduce, tree_all_reduce
-from rdmacc.workload.compose import combine, sequence
-from rdmacc.workload.detours import dragonfly_paths
+from rdmacc.workload.compose import PLACEMENTS, combine, dragonfly_paths, job, jobs, sequence
 from rdmacc.workload.files import from_csv, from_parquet, to_csv, to_parquet
 from rdmacc.workload.frame import COLUMNS, messages, open_work, stream
 from rdmacc.workload.load import LOAD_LINKS, LoadDefinition, offered_load, port_loads
@@ -65,7 +64,6 @@ from rdmacc.workload.patterns import (
     many_to_many,
     permutation,
 )
-from rdmacc.workload.placement import PLACEMENTS, job, jobs
 from rdmacc.workload.published import DART_SHORT, SIZES, size_distribution
 from rdmacc.workload.rounds import partition_aggregate, request_response
 from rdmacc.workload.sizes import SizeDistribution

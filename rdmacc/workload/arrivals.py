@@ -8,9 +8,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.choice import Hosts
+from rdmacc.workload.choice import Hosts, generator
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import (
     MOST_OF_ANYTHING,
@@ -42,7 +41,7 @@ _MOST_PER_S = 1e15
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
-@named
+@generator
 def poisson(
     network: Network,
     size: Sizes,
@@ -67,8 +66,6 @@ def poisson(
 
     Parameters
     ----------
-    network : networkx.Graph or Fabric
-        The network.
     size : SizeDistribution, str or number
         Size of the messages: a distribution, the name of a published one ("web_search"), or one size.
     load : float
@@ -83,10 +80,6 @@ def poisson(
     is_exact : bool
         Choose the period in which `count` messages arrive so that the actual sizes and pairs, not their expected
         values, give the load. Useful for few messages of a heavy-tailed distribution. Needs `count`.
-    start : number or str
-        Start of the process.
-    seed : int
-        Seed of pairs, sizes and arrivals.
 
     Returns
     -------
@@ -127,7 +120,7 @@ def poisson(
     return drawn_from(work, distribution)
 
 
-@named
+@generator
 def incasts(
     network: Network,
     degree: int,
@@ -149,8 +142,6 @@ def incasts(
 
     Parameters
     ----------
-    network : networkx.Graph or Fabric
-        The network.
     degree : int
         Number of senders per incast: different hosts, drawn separately for each incast.
     size : SizeDistribution, str or number
@@ -159,20 +150,10 @@ def incasts(
         Incasts per second.
     load : float, optional
         Load of the incasts, in place of `rate`; as in :func:`poisson`.
-    of : str, sequence of (from, to), or LoadDefinition
-        What `load` is a fraction of.
     count, duration : int; number or str
         Number of incasts, or the period in which they arrive; give one of the two.
     senders, receivers : network or sequence of host, optional
         Possible senders and receivers; default: all hosts. The receiver is drawn first.
-    jitter : number or str
-        Each message starts with a uniform random delay, up to this, after its incast.
-    start : number or str
-        Start of the process.
-    group : int
-        Group of the first incast; incast i is group ``group + i``.
-    seed : int
-        Seed of senders, receivers, sizes and arrivals.
 
     Returns
     -------
@@ -212,7 +193,7 @@ def incasts(
     return drawn_from(work, size)
 
 
-@named
+@generator
 def random_pairs(
     hosts: Hosts,
     count: int,
@@ -230,12 +211,6 @@ def random_pairs(
         At least two different hosts, or the network whose hosts they are.
     count : int
         Number of messages, at least 1.
-    size : number or str
-        Size of each.
-    start, jitter : number or str
-        The starts are uniform from `start` to ``start + jitter``.
-    seed : int
-        Seed of pairs and starts.
     """
     names, number = checked_hosts(hosts), checked_whole("count", count, 1)
     rng = stream(seed, PAIRS)

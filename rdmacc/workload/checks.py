@@ -7,13 +7,14 @@ from itertools import chain, repeat
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.workload.columns import Int64s, is_name, row_error
-from rdmacc.workload.frame import COLUMNS, OPEN, computation, messages, nothing_after
+from rdmacc.workload.columns import Int64s, is_name, row_error, split_ids
+from rdmacc.workload.frame import COLUMNS, OPEN, computation, messages
 from rdmacc.workload.paths import PATH_COLUMNS
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def checked(workload: pd.DataFrame, fabric: Fabric) -> tuple[pd.DataFrame, Colum
     if len(wanted):
         check_acyclic(np.repeat(waiting, counts), wanted, labels)
         if not labels.equals(numbered) or set(map(type, chain.from_iterable(frame["after"]))) != {int}:
-            frame["after"] = split_after(wanted, waiting, counts, len(frame))
+            frame["after"] = split_ids(wanted.tolist(), waiting, counts, len(frame))
     frame.index, frame.attrs = numbered, attrs
     return frame, None
 
@@ -145,20 +146,6 @@ def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int
         row = int(np.repeat(waiting, lengths[waiting])[worst])
         raise ConfigError("after", flat[worst], "the id of a message", where=f"row {labels[row]}")
     return waiting, wanted, lengths[waiting]
-
-
-def split_after(flat: Int64s, rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    return split_ids(flat.tolist(), rows, counts, length)
-
-
-def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere."""
-    values = nothing_after(length)
-    low = 0
-    for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
-        values[row] = tuple(ids[low : low + count])
-        low += count
-    return values
 
 
 def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:
@@ -221,24 +208,14 @@ def check_acyclic(waiting: npt.NDArray[Any], wanted: npt.NDArray[Any], labels: p
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    count = len(labels)
+    count, is_loop = len(labels), waiting == wanted
     graph = coo_array((np.ones(len(wanted), dtype=np.int8), (waiting, wanted)), shape=(count, count))
-    loops = np.flatnonzero(waiting == wanted)
     found, member = connected_components(graph.tocsr(), directed=True, connection="strong")
-    if found == count and not len(loops):
+    if found == count and not is_loop.any():
         return
-    if len(loops):
-        circle = [int(waiting[loops[0]])]
-    else:
-        size = np.bincount(member)
-        inside = (size[member[waiting]] > 1) & (member[waiting] == member[wanted])
-        onward = dict(zip(waiting[inside].tolist(), wanted[inside].tolist(), strict=True))
-        row, seen = next(iter(onward)), dict[int, None]()
-        while row not in seen:
-            seen[row] = None
-            row = onward[row]
-        walk = list(seen)
-        circle = walk[walk.index(row) :]
+    inside = is_loop if is_loop.any() else member[waiting] == member[wanted]
+    edges: nx.DiGraph[int] = nx.DiGraph(zip(waiting[inside].tolist(), wanted[inside].tolist(), strict=True))
+    circle = [row for row, _ in nx.find_cycle(edges)]
     names = [str(labels[row]) for row in (*circle, circle[0])]
     shown = " -> ".join(names if len(names) <= 12 else [*names[:6], "...", *names[-5:]])
     raise ConfigError("after", shown, "must not make messages wait on each other in a cycle")

@@ -10,15 +10,14 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import named
 from rdmacc.units import Quantity, size_bytes, time_ps
-from rdmacc.workload.choice import Hosts
+from rdmacc.workload.choice import Hosts, generator
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import as_objects, checked_flag, checked_hosts, checked_whole, from_columns
 from rdmacc.workload.patterns import many_to_many
 
 
-@named
+@generator
 def ring_all_reduce(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", group: int = 0) -> pd.DataFrame:
     """Return a ring all-reduce: every host ends with the sum of all hosts' `size` bytes.
 
@@ -37,8 +36,6 @@ def ring_all_reduce(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", gr
         The ring: n different hosts, at least two, or the network whose hosts they are.
     size : number or str
         Data per host, at least n bytes.
-    start : number or str
-        Start of the first step.
     group : int
         Group of the first step; step t is group ``group + t``.
 
@@ -68,7 +65,7 @@ def ring_all_reduce(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", gr
     return from_columns(names[host], names[(host + 1) % n], chunks[(host - step) % n], begin, groups, after)
 
 
-@named
+@generator
 def tree_all_reduce(
     hosts: Hosts,
     size: Quantity,
@@ -101,8 +98,6 @@ def tree_all_reduce(
         Number of parts that the data are split into, sent one after the other; they differ by at most 1 byte.
     fan_out : int
         Children of a host.
-    start : number or str
-        Start of the leaves' first chunks.
     group : int
         Group of the first chunk's way up; chunk c has group ``group + 2 c`` up and ``group + 2 c + 1`` down.
 
@@ -138,7 +133,7 @@ def tree_all_reduce(
     return from_columns(np.tile(names[src], count), np.tile(names[dst], count), lengths, begin, groups, after)
 
 
-@named
+@generator
 def all_to_all(
     hosts: Hosts,
     size: Quantity,
@@ -153,13 +148,9 @@ def all_to_all(
     ----------
     hosts : network or sequence
         n different hosts, at least two, or the network whose hosts they are.
-    size : number or str
-        Of each message.
     is_shifted : bool
         False: all ``n (n - 1)`` messages start at once. True: n - 1 steps. In step t host i sends only to host i + t +
         1, once its own message of step t - 1 is complete and the one sent to it has arrived.
-    start : number or str
-        Start of the first messages.
     group : int
         Group of the messages; with steps, step t has group ``group + t``.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ def converted(
     rows: pd.DataFrame, names: list[Any], given: list[Any], computes: npt.NDArray[np.bool_] | None
 ) -> dict[str, Any]:
     """Return the columns that a workload needs, without those that rows have in its form."""
-    count = len(rows)
+    n_rows = len(rows)
     column = {name: rows[old] for name, old in zip(names, rows.columns) if name in _CONVERTED}
     new: dict[str, Any] = {end: column[end].astype(object) for end in ("src", "dst") if column[end].dtype != object}
     new["size_bytes"] = quantities(column["size_bytes"], "size_bytes")
@@ -41,16 +41,16 @@ def converted(
     if "start_ps" in column:
         new["start_ps"] = quantities(column["start_ps"], "start_ps", "start" in given)
     else:
-        new["start_ps"] = np.zeros(count, dtype=np.int64)
+        new["start_ps"] = np.zeros(n_rows, dtype=np.int64)
     if "group" in column:
         new["group"] = groups(column["group"])
     else:
-        new["group"] = pd.arrays.IntegerArray(np.ones(count, dtype=np.int64), np.ones(count, dtype=np.bool_))
+        new["group"] = pd.arrays.IntegerArray(np.ones(n_rows, dtype=np.int64), np.ones(n_rows, dtype=np.bool_))
     after = column["after"].to_numpy(dtype=object) if "after" in column else None
-    new["after"] = nothing_after(count) if after is None else tuples(after)
+    new["after"] = nothing_after(n_rows) if after is None else tuples(after)
     if "delay_ps" in column:
         new["delay_ps"] = delays(column["delay_ps"], new["after"], "delay" in given)
-    new["weight"] = weights(column["weight"]) if "weight" in column else np.ones(count)
+    new["weight"] = weights(column["weight"]) if "weight" in column else np.ones(n_rows)
     if new["after"] is after and column["after"].dtype == object:
         del new["after"]
     if computes is None and column["size_bytes"].dtype == np.int64:
@@ -83,6 +83,11 @@ def filled(column: pd.Series[Any], value: object) -> pd.Series[Any]:
     return pd.Series(values, column.index, dtype=object)
 
 
+def is_list(value: Any) -> TypeGuard[Iterable[Any]]:
+    """Return whether a value is a collection of values; strings and zero-dimensional arrays are not."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
+
+
 def is_name(name: object) -> bool:
     try:
         hash(name)
@@ -93,12 +98,10 @@ def is_name(name: object) -> bool:
 
 def quantities(column: pd.Series[Any], field: str, has_units: bool = False) -> Int64s:
     """Return a column of sizes or times in base units; reject bare numbers in columns that need units."""
-    parse, least, allowed = UNITS[field]
+    _, least, allowed = UNITS[field]
     kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
-    if has_units:
-        return _parsed(column, field, time_ps, least, allowed)
-    if kind not in "iuf":
-        return _parsed(column, field, parse, least, allowed)
+    if has_units or kind not in "iuf":
+        return np.fromiter(map(_reader(column, field, has_units, field), count(), column), np.int64, len(column))
     values = column.to_numpy()
     good = (values >= least) & (values <= _INT64_MAX)
     if kind == "f":
@@ -109,21 +112,23 @@ def quantities(column: pd.Series[Any], field: str, has_units: bool = False) -> I
     return values.astype(np.int64, copy=False)
 
 
-def _parsed(column: pd.Series[Any], field: str, parse: Callable[..., int], least: int, allowed: str) -> Int64s:
-    """Return a column of numbers and strings with units; each distinct value is parsed once."""
+def _reader(column: pd.Series[Any], field: str, has_units: bool, shown: str) -> Callable[[int, Any], int]:
+    """Return what reads a cell by its row, a number or a string with a unit; each distinct value is parsed once."""
+    parse, least, allowed = UNITS[field]
     known: dict[tuple[type, Hashable], int] = {}
-    values = np.empty(len(column), dtype=np.int64)
-    for row, value in enumerate(column):
+
+    def read(row: int, value: Any) -> int:
         key = (type(value), value if is_name(value) else id(value))
         if key not in known:
             try:
-                known[key] = parse(value, field=field)
+                known[key] = (time_ps if has_units else parse)(value, field=shown)
             except ConfigError as error:
-                raise row_error(column, row, field, value, error.allowed) from None
+                raise row_error(column, row, shown, value, error.allowed) from None
             if known[key] < least:
-                raise row_error(column, row, field, value, allowed)
-        values[row] = known[key]
-    return values
+                raise row_error(column, row, shown, value, allowed)
+        return known[key]
+
+    return read
 
 
 def groups(column: pd.Series[Any]) -> Any:
@@ -177,7 +182,6 @@ def durations(column: pd.Series[Any], has_units: bool) -> Any:
 
 def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: bool) -> npt.NDArray[np.object_]:
     """Return the column of delays as tuples of picoseconds, one for each message that the row waits for."""
-    parse, least, allowed = UNITS["delay_ps"]
     counts = np.fromiter(map(len, after), dtype=np.int64, count=len(column))
     values = column.to_numpy(dtype=object).copy()
     if not has_units and set(map(type, values)) == {tuple}:
@@ -185,28 +189,19 @@ def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: 
         lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
         if flat.dtype.kind == "i" and flat.min() >= 0 and (lengths == counts).all():
             return values
-    known: dict[tuple[type, Hashable], int] = {}
-    for row, (value, count) in enumerate(zip(values.tolist(), counts.tolist(), strict=True)):
+    read = _reader(column, "delay_ps", has_units, "delay")
+    for row, (value, wanted) in enumerate(zip(values.tolist(), counts.tolist(), strict=True)):
         if is_missing(value):
-            values[row] = (0,) * count
+            values[row] = (0,) * wanted
             continue
-        is_one = isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0
-        parts = (value,) * max(count, 1) if is_one else tuple(value)
-        if len(parts) != max(count, is_one):
-            raise row_error(column, row, "delay", value, f"one time, or one for each of the {count} in after")
-        for part in parts:
-            key = (type(part), part if is_name(part) else id(part))
-            if key not in known:
-                try:
-                    known[key] = time_ps(part, field="delay") if has_units else parse(part, field="delay_ps")
-                except ConfigError as error:
-                    raise row_error(column, row, "delay", part, error.allowed) from None
-                if known[key] < least:
-                    raise row_error(column, row, "delay", part, allowed)
-        found = tuple(known[type(part), part] for part in parts)
-        if len(found) > count and found[0]:  # after nothing it would have no effect
+        is_one = not is_list(value)
+        parts = (value,) * max(wanted, 1) if is_one else tuple(value)
+        if len(parts) != max(wanted, is_one):
+            raise row_error(column, row, "delay", value, f"one time, or one for each of the {wanted} in after")
+        found = tuple(read(row, part) for part in parts)
+        if len(found) > wanted and found[0]:  # after nothing it would have no effect
             raise row_error(column, row, "delay", value, "missing where after is empty: use start")
-        values[row] = found[:count]
+        values[row] = found[:wanted]
     return values
 
 
@@ -226,21 +221,29 @@ def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
     return values.astype(np.int64)
 
 
-def tuples(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-    """Return the column of `after` as tuples without repeats: `values` itself if it is that already."""
-    if set(map(type, values)) != {tuple} or any(map(_may_repeat, values)):
-        return np.fromiter(map(_tuple, values), dtype=object, count=len(values))
+def split_ids(ids: list[Any], rows: npt.NDArray[Any], counts: Int64s, length: int) -> npt.NDArray[np.object_]:
+    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere."""
+    values = nothing_after(length)
+    low = 0
+    for row, wanted in zip(rows.tolist(), counts.tolist(), strict=True):
+        values[row] = tuple(ids[low : low + wanted])
+        low += wanted
     return values
 
 
-def _may_repeat(ids: tuple[Any, ...]) -> bool:
-    return len(ids) > 1 and (set(map(type, ids)) != {int} or len(set(ids)) < len(ids))
+def tuples(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+    """Return the column of `after` as tuples without repeats: `values` itself if it is that already."""
+    if set(map(type, values)) != {tuple} or any(
+        len(ids) > 1 and (set(map(type, ids)) != {int} or len(set(ids)) < len(ids)) for ids in values
+    ):
+        return np.fromiter(map(_tuple, values), dtype=object, count=len(values))
+    return values
 
 
 def _tuple(value: object) -> tuple[Any, ...]:
     if is_missing(value):
         return ()
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+    if not is_list(value):
         return (value,)
     ids = tuple(value)
     try:

@@ -1,12 +1,18 @@
-"""Combine workloads, in parallel or in sequence."""
+"""Change whole workloads: in parallel or in sequence, as jobs on hosts of their own, on a dragonfly's paths."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.workload.checks import positions, split_after, unique_index
-from rdmacc.workload.columns import no_delays
-from rdmacc.workload.frame import PERIOD, messages
+from rdmacc.topology.base import Graph
+from rdmacc.topology.direct import dragonfly_route
+from rdmacc.typed import typed
+from rdmacc.workload.checks import positions, unique_index
+from rdmacc.workload.choice import Hosts
+from rdmacc.workload.columns import no_delays, split_ids
+from rdmacc.workload.frame import PERIOD, Host, checked_whole, host_names, messages, stream
 
 _MOST_PAIRS = 50_000_000
 
@@ -35,7 +41,7 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
         part = messages(workload)
         labels = unique_index(part)
         waiting, wanted, counts = positions(part["after"], labels)
-        part["after"] = split_after(wanted + first, waiting, counts, len(part))
+        part["after"] = split_ids((wanted + first).tolist(), waiting, counts, len(part))
         codes, names = pd.factorize(part["group"], sort=True)
         part["group"] = pd.array(codes + groups, dtype="Int64")
         part.loc[codes < 0, "group"] = pd.NA
@@ -109,3 +115,137 @@ def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
             for delays, rows in zip(whole["delay_ps"], after, strict=True)
         ]
     return whole
+
+
+PLACEMENTS = ("packed", "random", "round-robin")
+PLACEMENT = 37
+"""Purpose of the random stream that places jobs."""
+
+
+@typed
+def job(workload: pd.DataFrame, *, name: str, placement: Sequence[Host] | None = None) -> pd.DataFrame:
+    """Return a workload as a job: its rows get a name, for `result.jobs`, and new hosts if `placement` is given.
+
+    `placement` has a new host for each host of the workload: h0, h1, ... by number, others in order of appearance.
+    """
+    frame = messages(workload)
+    if placement is not None:
+        ranks = ranks_of(frame)
+        places = host_names("placement", placement)[: len(ranks)]
+        if len(places) < len(ranks) or len(set(places)) < len(places):
+            raise ConfigError("placement", placement, f"{len(ranks)} different hosts, one for each host of the job")
+        to = dict(zip(ranks, places, strict=True))
+        for end in ("src", "dst"):
+            frame[end] = pd.Series([to[host] for host in frame[end]], frame.index, dtype=object)
+    return frame.assign(job=name)
+
+
+@typed
+def jobs(
+    hosts: Hosts,
+    parts: Mapping[str, pd.DataFrame],
+    placement: str = "packed",
+    *,
+    hosts_per_node: int = 1,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return several jobs, workloads by name, on one network, each on its own hosts.
+
+    ============  ========================================================================
+    packed        jobs one after the other, in the order of the hosts
+    round-robin   hosts are dealt to the jobs in turn; a job that has enough drops out
+    random        the hosts are shuffled, by `seed`, then packed
+    ============  ========================================================================
+
+    `hosts_per_node` consecutive hosts stay together: the GPUs of a node.
+    """
+    if placement not in PLACEMENTS:
+        raise ConfigError("placement", placement, f"one of {', '.join(PLACEMENTS)}; job() takes a list of hosts")
+    if not parts:
+        raise ConfigError("parts", parts, "at least one job")
+    listed, size = host_names("hosts", hosts), checked_whole("hosts_per_node", hosts_per_node, 1)
+    nodes = [listed[first : first + size] for first in range(0, len(listed) - size + 1, size)]
+    frames = {name: messages(part) for name, part in parts.items()}
+    needs = {name: -(-len(ranks_of(frame)) // size) for name, frame in frames.items()}
+    if sum(needs.values()) > len(nodes):
+        raise ConfigError("hosts", f"{len(nodes)} nodes", f"at least the {sum(needs.values())} that the jobs need")
+    if placement == "random":
+        nodes = [nodes[i] for i in stream(seed, PLACEMENT).permutation(len(nodes)).tolist()]
+    order = [name for name, count in needs.items() for _ in range(count)]
+    if placement == "round-robin":
+        order = [name for turn in range(max(needs.values())) for name, count in needs.items() if turn < count]
+    places: dict[str, list[Host]] = {name: [] for name in frames}
+    for name, members in zip(order, nodes, strict=False):
+        places[name] += members
+    return combine(*(job(frame, name=name, placement=places[name]) for name, frame in frames.items()))
+
+
+def ranks_of(frame: pd.DataFrame) -> list[Host]:
+    """Return the hosts of a workload: h0, h1, ... by number, others in order of first appearance."""
+    found = pd.unique(pd.Series(np.stack([frame["src"], frame["dst"]], axis=1).ravel(), dtype=object)).tolist()
+    if all(isinstance(host, str) and host[:1] == "h" and host[1:].isdigit() for host in found):
+        return sorted(found, key=lambda host: int(host[1:]))
+    return found
+
+
+DETOURS = 150
+"""Purpose of the random stream."""
+
+
+@typed
+def dragonfly_paths(workload: pd.DataFrame, network: Graph, routing: str = "minimal", seed: int = 0) -> pd.DataFrame:
+    """Return a workload with a path over a dragonfly for each message; its replies take the path in reverse.
+
+    Source: Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4. "minimal" takes
+    the direct link between the groups of sender and receiver. "valiant" goes through a third group, drawn at random for
+    each message; within a group it is minimal too. A message has one path for all its packets: split a message to send
+    it along several. Kim et al. need two or three virtual channels to rule out deadlocks, which lossless networks here
+    do not have for this: prefer schemes that do not pause links.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        As :func:`messages` returns it.
+    network : networkx.Graph
+        A :func:`rdmacc.topology.dragonfly`.
+    routing : {"minimal", "valiant"}
+        Which paths.
+
+    Raises
+    ------
+    ConfigError
+        If the network is no dragonfly, has no third group, or lacks a host of the workload.
+
+    Examples
+    --------
+    >>> from rdmacc import messages, topology
+    >>> from rdmacc.workload import dragonfly_paths
+    >>> network = topology.dragonfly(2, 1, 1)
+    >>> dragonfly_paths(messages([("h0", "h3", "1MB")]), network)["path"][0]
+    ('h0', 'g0r0', 'g1r1', 'h3')
+    """
+    if routing not in ("minimal", "valiant"):
+        raise ConfigError("routing", routing, "minimal or valiant")
+    found = messages(workload)
+    draws = stream(seed, DETOURS).random(len(found))
+    paths = []
+    for src, dst, draw in zip(found["src"], found["dst"], draws, strict=True):
+        direct = dragonfly_route(network, src, dst)
+        if routing == "valiant":
+            direct = _detour(network, direct, draw)
+        paths.append(tuple(direct))
+    found["path"] = paths
+    found["ack_path"] = [path[::-1] for path in paths]
+    return found
+
+
+def _detour(network: Graph, direct: list[str], draw: float) -> list[str]:
+    """Return a path through a third group instead, if the ends are in two groups."""
+    a, _, h = network.graph["dragonfly"]
+    ends = {int(name[1:].partition("r")[0]) for name in (direct[1], direct[-2])}
+    if len(ends) == 1:
+        return direct
+    others = sorted(set(range(a * h + 1)) - ends)
+    if not others:
+        raise ConfigError("network", network.graph["name"], "at least three groups, for a detour through the third")
+    return dragonfly_route(network, direct[0], direct[-1], others[int(draw * len(others))])

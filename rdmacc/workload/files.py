@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.typed import typed
-from rdmacc.workload.checks import split_ids
-from rdmacc.workload.columns import is_missing
+from rdmacc.workload.columns import is_missing, split_ids
 from rdmacc.workload.frame import COLUMNS, COMPUTATION_COLUMNS, messages
 from rdmacc.workload.paths import PATH_COLUMNS, node_names
 

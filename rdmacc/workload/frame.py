@@ -14,12 +14,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, hosts
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import Quantity, size_bytes
-from rdmacc.workload.columns import Int64s, converted, durations, is_name, nothing_after, row_error
-
-__all__ = [
-    "COLUMNS", "COMPUTATION_COLUMNS", "PERIOD", "Host", "Objects", "as_objects", "checked_hosts", "checked_whole",
-    "computation", "from_columns", "host_names", "hosts_in", "messages", "nothing_after", "open_work", "stream",
-]  # fmt: skip
+from rdmacc.workload.columns import Int64s, converted, durations, is_list, is_name, nothing_after, row_error
 
 COLUMNS = ("src", "dst", "size_bytes", "start_ps", "group", "after", "weight")
 COMPUTATION_COLUMNS = ("delay_ps", "duration_ps")
@@ -82,7 +77,7 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     ([<NA>, 4000000, <NA>], [(), (0,), (1000000,)])
     """
     if not isinstance(rows, pd.DataFrame):
-        if isinstance(rows, str) or not isinstance(rows, Iterable) or getattr(rows, "ndim", 1) == 0:
+        if not is_list(rows):
             raise ConfigError("rows", rows, "a DataFrame, or a list of dicts or tuples")
         rows = _as_frame(rows)
     if rows.columns.nlevels > 1 or not rows.columns.is_unique:
@@ -149,7 +144,7 @@ def open_work(workload: pd.DataFrame | None = None, priorities: Iterable[int] = 
     priorities : iterable of int
         Classes of the messages to come; without any, the scheme's.
     """
-    if isinstance(priorities, str) or not isinstance(priorities, Iterable):
+    if not is_list(priorities):
         raise ConfigError("priorities", priorities, "a list of classes")
     frame = from_columns([], [], 1, 0) if workload is None else messages(workload)
     frame.attrs = {**frame.attrs, OPEN: tuple(priorities)}

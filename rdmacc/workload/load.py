@@ -22,6 +22,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology.fabric import Fabric
+from rdmacc.topology.routes import levels_of
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
@@ -91,7 +92,8 @@ class LoadDefinition:
         elif self.links == "receiver":
             chosen = (fabric.port_class == LAST_HOP) | fabric.is_host[fabric.port_peer]
         else:
-            level = _levels(fabric)
+            level = levels_of(fabric.is_host, fabric.port_node, fabric.port_peer)
+            level[level == fabric.n_nodes] = -1  # no way to a host
             here, there = level[fabric.port_node], level[fabric.port_peer]
             between = (fabric.port_class == IN_NETWORK) & (here >= 1)
             edge = here == 1 if self.links == "uplink" else there == level.max()
@@ -218,18 +220,6 @@ def _span_ps(frame: pd.DataFrame, duration: Quantity | None) -> int:
     if span < 1:
         raise ConfigError("duration", duration, "at least 1 ps")
     return span
-
-
-def _levels(fabric: Fabric) -> Int64s:
-    level = np.where(fabric.is_host, 0, -1).astype(np.int64)
-    step = 0
-    while True:
-        near = fabric.port_peer[level[fabric.port_node] == step].astype(np.int64)
-        new = near[level[near] < 0]
-        if not len(new):
-            return level
-        step += 1
-        level[new] = step
 
 
 def _are_pairs(links: Any) -> bool:

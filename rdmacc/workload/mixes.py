@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.arrivals import incasts, poisson
+from rdmacc.workload.choice import generator
 from rdmacc.workload.compose import combine
 from rdmacc.workload.frame import Host, as_objects, checked_flag, checked_whole, from_columns, stream
 from rdmacc.workload.load import MOST_LOAD, Load
@@ -25,7 +25,7 @@ DART_MIXES: Mapping[str, float] = MappingProxyType({"light": 0.1, "typical": 0.4
 IOFD's increase in load is the share of short flows times their path dilation."""
 
 
-@named
+@generator
 def dart_mix(
     network: Network,
     load: float,
@@ -51,8 +51,6 @@ def dart_mix(
 
     Parameters
     ----------
-    network : networkx.Graph or Fabric
-        The network.
     load : float
         Load of short and long flows together.
     mix : str or float
@@ -71,14 +69,6 @@ def dart_mix(
     is_persistent : bool
         Follow the paper literally: every host starts one long flow to a random receiver at `start`, and `load` only
         sets the load of short flows, to ``s * load``. Use with ``long="1GB"``.
-    of : str, sequence of (from, to), or LoadDefinition
-        What the load is a fraction of.
-    jitter : number or str
-        As in :func:`incasts`. Default: all flows of an incast start together.
-    start : number or str
-        When the first flows may arrive.
-    seed : int
-        Seed of everything.
 
     Returns
     -------

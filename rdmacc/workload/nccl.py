@@ -172,21 +172,21 @@ def all_reduce(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Qu
     >>> len(work), int(work["size_bytes"].sum())
     (48, 24000000)
     """
-    return _alone("all-reduce", hosts, size, nccl, start)
+    return _started(alone("all-reduce", hosts, size, nccl), start)
 
 
 @typed
 @_described
 def reduce_scatter(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return a reduce-scatter: every host ends with the sum of one n-th of all n hosts' `size` bytes."""
-    return _alone("reduce-scatter", hosts, size, nccl, start)
+    return _started(alone("reduce-scatter", hosts, size, nccl), start)
 
 
 @typed
 @_described
 def all_gather(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return an all-gather: every host starts with one n-th of `size` bytes and ends with all of them."""
-    return _alone("all-gather", hosts, size, nccl, start)
+    return _started(alone("all-gather", hosts, size, nccl), start)
 
 
 @typed
@@ -197,14 +197,14 @@ def all_to_all(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Qu
     Each rank sends to `channels` peers at a time (default: one), and turns to the next peer when one of them is done.
     With `pxn`, peers are nodes.
     """
-    return _alone("all-to-all", hosts, size, nccl, start)
+    return _started(alone("all-to-all", hosts, size, nccl), start)
 
 
 @typed
 @_described
 def broadcast(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return a broadcast: the first host's `size` bytes travel along the chain of the others, chunk by chunk."""
-    return _alone("broadcast", hosts, size, nccl, start)
+    return _started(alone("broadcast", hosts, size, nccl), start)
 
 
 @typed
@@ -247,10 +247,6 @@ def alone(operation: str, hosts: Hosts, size: Quantity, nccl: Nccl | None) -> Sc
     schedule = Schedule()
     expand(schedule, operation, names, _checked_size(size), [[] for _ in names], nccl or Nccl(), joins=False)
     return schedule
-
-
-def _alone(operation: str, hosts: Hosts, size: Quantity, nccl: Nccl | None, start: Quantity) -> pd.DataFrame:
-    return _started(alone(operation, hosts, size, nccl), start)
 
 
 def _checked_size(size: Quantity) -> int:

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.choice import Hosts, SomeHosts, chosen
+from rdmacc.workload.choice import Hosts, SomeHosts, chosen, generator
 from rdmacc.workload.frame import Host, as_objects, checked_hosts, checked_whole, from_columns, host_names, stream
 from rdmacc.workload.published import Sizes, drawn_from, size_distribution
 
@@ -23,7 +22,7 @@ MANY_SENDERS = 121
 MANY_RECEIVERS = 122
 
 
-@named
+@generator
 def incast(
     senders: SomeHosts,
     receiver: Host,
@@ -46,23 +45,9 @@ def incast(
         are the same in every round.
     receiver : host
         The receiving host.
-    size : number or str
-        Size of each message.
-    start : number or str
-        Start of the first round.
-    jitter : number or str
-        Each message starts with a uniform random delay, up to this, after its round.
-    rounds : int
-        Number of rounds; round r is group ``group + r``.
     period : number or str, optional
         Time from the start of a round to that of the next. Without it, a round starts when the previous one is complete
         (by `after`), and jitter is not allowed.
-    hosts : network or sequence, optional
-        Where to draw senders from.
-    group : int
-        Group of the first round.
-    seed : int
-        Seed of the drawn senders and the jitter.
 
     Raises
     ------
@@ -96,7 +81,7 @@ def incast(
     return from_columns(names * turns, [receiver] * len(turn), size, starts, groups, after)
 
 
-@named
+@generator
 def long_flows(
     pairs: Iterable[tuple[Host, Host]],
     size: Quantity = "1GB",
@@ -132,7 +117,7 @@ def long_flows(
     return from_columns([src for src, _ in ends], [dst for _, dst in ends], size, starts)
 
 
-@named
+@generator
 def permutation(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", seed: int = 0) -> pd.DataFrame:
     """Return a random permutation: every host sends one message and receives one, never its own.
 
@@ -140,8 +125,6 @@ def permutation(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", seed: 
     ----------
     hosts : network or sequence
         At least two different hosts, or the network whose hosts they are.
-    size, start : number or str
-        Of each message.
     seed : int
         Seed of the permutation, which is uniform among those without a fixed point.
     """
@@ -155,7 +138,7 @@ def permutation(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", seed: 
     return from_columns(names, [names[i] for i in target], size, starts)
 
 
-@named
+@generator
 def many_to_many(
     senders: SomeHosts,
     receivers: SomeHosts,
@@ -176,14 +159,6 @@ def many_to_many(
         to draw at random: receivers other than the senders.
     size : SizeDistribution, str or number
         Of each message.
-    start, jitter : number or str
-        The starts are uniform from `start` to ``start + jitter``.
-    hosts : network or sequence, optional
-        Where to draw from.
-    group : int
-        Group of all the messages.
-    seed : int
-        Seed of drawn hosts, sizes and starts.
 
     Returns
     -------

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.choice import Hosts, SomeHosts, chosen
+from rdmacc.workload.choice import Hosts, SomeHosts, chosen, generator
 from rdmacc.workload.columns import Int64s, is_name
 from rdmacc.workload.frame import Host, Objects, as_objects, checked_whole, from_columns, stream
 from rdmacc.workload.published import Sizes, drawn_from, size_distribution
@@ -26,7 +25,7 @@ REQUEST_CLIENTS = 124
 REQUEST_POOL = 125
 
 
-@named
+@generator
 def partition_aggregate(
     aggregator: Host,
     workers: SomeHosts,
@@ -58,16 +57,8 @@ def partition_aggregate(
         Different hosts, excluding the aggregator; a network, for all its other hosts; or how many of `hosts` to draw.
     request, response : SizeDistribution, str or number
         Sizes of the messages.
-    start : number or str
-        Start of the first round.
-    rounds : int
-        Number of rounds.
-    hosts : network or sequence, optional
-        Where to draw workers from.
     group : int
         Group of the first round's responses; those of round r are group ``group + r``. Requests have no group.
-    seed : int
-        Seed of drawn workers and sizes.
 
     Returns
     -------
@@ -104,7 +95,7 @@ def partition_aggregate(
     return drawn_from(work, request, response)
 
 
-@named
+@generator
 def request_response(
     clients: SomeHosts,
     servers: SomeHosts,
@@ -126,14 +117,8 @@ def request_response(
         a network, for all its hosts, or how many of `hosts` to draw at random: servers other than the clients.
     request, response : SizeDistribution, str or number
         Sizes of the messages.
-    start, jitter : number or str
-        The clients' first requests start uniformly from `start` to ``start + jitter``.
     rounds : int
         Requests of each client.
-    hosts : network or sequence, optional
-        Where to draw from.
-    seed : int
-        Seed of drawn hosts, servers, sizes and starts.
 
     Returns
     -------

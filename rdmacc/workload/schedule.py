@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import Host, as_objects, nothing_after
+from rdmacc.workload.columns import Int64s, split_ids
+from rdmacc.workload.frame import Host, as_objects
 
 COLLECTIVE_COLUMNS = ("collective", "operation", "ranks", "buffer_bytes")
 """Columns of rows in a collective: its number, its operation, its number of ranks, and the size S of its buffer."""
@@ -146,13 +146,8 @@ class Schedule:
 
     def _split(self, waiting: Int32s, values: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
         """Return a column of tuples: consecutive values of equal `waiting`."""
-        column = nothing_after(self.count)
         rows, first = np.unique(waiting, return_index=True)
-        ends = np.append(first, len(waiting))[1:].tolist()
-        listed = values.tolist()
-        for row, low, high in zip(rows.tolist(), first.tolist(), ends, strict=True):
-            column[row] = tuple(listed[low:high])
-        return column
+        return split_ids(values.tolist(), rows, np.diff(first, append=len(waiting)), self.count)
 
     def _place(self, name: Host) -> int:
         return self._places.setdefault(name, len(self._places))

@@ -25,7 +25,7 @@ from rdmacc.parameters import Parameters, param
 from rdmacc.workload.choice import Hosts
 from rdmacc.workload.frame import checked_hosts
 from rdmacc.workload.nccl import Nccl
-from rdmacc.workload.training_rows import rows_of
+from rdmacc.workload.training_rows import TrainingRows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,4 +219,4 @@ class TrainingStep(Parameters):
         names = checked_hosts(hosts)
         if len(names) < self.ranks:
             raise ConfigError("hosts", f"{len(names)} hosts", f"at least {self.ranks}, one for each rank")
-        return rows_of(self, names[: self.ranks])
+        return TrainingRows(self, names[: self.ranks]).frame()

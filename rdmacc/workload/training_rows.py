@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from rdmacc.workload.training import TrainingStep
 
 
-def rows_of(step: TrainingStep, hosts: Sequence[Host]) -> pd.DataFrame:
-    return _Rows(step, hosts).frame()
-
-
-class _Rows:
+class TrainingRows:
     """Builds the schedule of a step. The rows of a stage are arrays with one entry per rank."""
 
     def __init__(self, step: TrainingStep, hosts: Sequence[Host]) -> None:

@@ -21,8 +21,7 @@ from rdmacc.models.hpcc import HpccSteady
 from rdmacc.models.ideal import ProcessorSharing
 from rdmacc.models.max_min import MaxMin
 from rdmacc.models.rcc import RccFluid
-from rdmacc.models.rcc_stability import RccLoop
-from rdmacc.models.rcc_surface import RccMarginSurface
+from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface
 from rdmacc.models.rcp import RcpFluid
 from rdmacc.models.ren_figures import RenQueue, RenRate, RenUtilisation
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid

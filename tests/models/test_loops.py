@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from rdmacc.errors import ConfigError
 from rdmacc.models.margins import margins_of
 from rdmacc.models.rcc import RccFluid
-from rdmacc.models.rcc_stability import RccLoop, phase_margin, tune
-from rdmacc.models.rcc_surface import RccMarginSurface, share_above
+from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface, phase_margin, share_above, tune
 from rdmacc.models.ren import (
     queue_lengths,
     rate_per_round,

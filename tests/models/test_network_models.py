@@ -23,8 +23,7 @@ from rdmacc.models.filling import run
 from rdmacc.models.go_back_n import GoBackNGoodput
 from rdmacc.models.hpcc import HpccSteady
 from rdmacc.models.ideal import ProcessorSharing, base_fct_ps
-from rdmacc.models.max_min import MaxMin, paths_in_numbers
-from rdmacc.models.max_min_record import error_on_record, errors_on_record
+from rdmacc.models.max_min import MaxMin, error_on_record, errors_on_record, paths_in_numbers
 from rdmacc.schemes import scheme
 
 
