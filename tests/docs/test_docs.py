@@ -50,6 +50,15 @@ def project():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
+def test_contributing_names_every_folder_with_tests_for_the_night_and_what_it_covers():
+    covered = runpy.run_path(str(ROOT / ".ci" / "nightly"))["covered"]()
+    marks = re.compile(r"mark\.nightly|mostly_at_night\(")
+    tests = ROOT / "tests"
+    marked = {path.relative_to(tests).parts[0] for path in tests.rglob("test_*.py") if marks.search(path.read_text())}
+    assert {Path(name).parts[1] for name in covered} == marked
+    assert [name for one in covered.items() for name in (one[0], *one[1]) if not (ROOT / name).exists()] == []
+
+
 def test_a_release_knows_its_repository():
     text = (ROOT / "pyproject.toml").read_text()
     made = runpy.run_path(str(ROOT / ".github" / "absolute_links.py"))["with_urls"](text, "someone/rdmacc", "v1")

@@ -93,7 +93,7 @@ def check_whole(result):
     ("name", "kind"),
     [pytest.param(*one.values, kind, marks=one.marks) for one in NAMES for kind in kinds_of(one.values[0])],
 )
-def test_no_loss_of_one_packet_hurts(name, kind):
+def test_no_loss_of_one_packet_hurts_when_compiled(name, kind):
     count = sent_by_kind(name)[kind]
     assert count > 0
     for nth in (n for n in range(1, count + 1) if n <= ENDS or n > count - ENDS or n % 20 == 0):
@@ -114,7 +114,7 @@ def test_engines_agree_on_losses(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_two_losses_in_a_row_do_not_hurt(name):
+def test_two_losses_in_a_row_do_not_hurt_when_compiled(name):
     for kind in kinds_of(name):
         count = min(sent_by_kind(name)[kind], 5)
         for nth in range(1, count + 1):
@@ -124,6 +124,6 @@ def test_two_losses_in_a_row_do_not_hurt(name):
 
 @pytest.mark.parametrize("loss", [0.01, 0.2])
 @pytest.mark.parametrize("name", NAMES)
-def test_random_losses_do_not_hurt(name, loss):
+def test_random_losses_do_not_hurt_when_compiled(name, loss):
     result = run(name, "compiled", [rdmacc.Loss(data=loss, control=loss)])
     check_whole(result)
