@@ -221,7 +221,7 @@ def test_whole_nanoseconds_come_out_one_short():
     assert cut_ps(1048, 1e-3, 1000) == 10**17  # a day, longer than any run
 
 
-def test_pauses_take_the_time_of_their_bytes():
+def test_pauses_take_the_time_of_their_bytes_when_compiled():
     """In both engines: the scheme pauses, and and longer frames change when flows end."""
     graph = rdmacc.star(9, rate="100Gbps", delay="1us", buffer="1MB")
     work = workload.incast([f"h{i}" for i in range(8)], "h8", 400_000)

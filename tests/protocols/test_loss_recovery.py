@@ -333,7 +333,7 @@ def run_messages(engine, name, loss, count, size, **changes):
     [("go-back-n", "GBN"), ("send-twice", "ST"), ("check-epsn", "CE"), ("improved-go-back-n", "IGBN")],
 )
 @pytest.mark.parametrize(("loss", "timeout"), [(1e-3, "500us"), (1e-2, "10ms")])
-def test_the_closed_form_of_goodput(name, variant, loss, timeout):
+def test_the_closed_form_of_goodput_when_compiled(name, variant, loss, timeout):
     """The model against 150 messages, on the compiled engine alone: SimPy would need minutes.
 
     Only where there are many timeouts, or where they are short: a handful of long ones would decide such a run.
