@@ -65,7 +65,6 @@ class Figure14(ClosFigure):
     name = "dart.fig14"
     title = "Isolating Dart's techniques"
     description = "p99 of 8 KB flows relative to DCQCN's: Pri-Q, IOFD, DASR with and without look-ahead, Dart"
-    seeds = 6
     claims = (
         claim("dart-f14-1", measure=lambda rows: less(rows, "dart", 0.2), band=Part(0.84), direction=_IS_GAIN,
               needs=_SIX),

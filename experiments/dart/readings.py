@@ -1,6 +1,6 @@
 """Dart, section VI: what the paper leaves open about its simulations, and what that decides.
 
-Readings of `rdmacc.experiments.dart.clos` in the typical mix, the default with three seeds, the others with one and at
+Readings of `rdmacc.experiments.dart.clos` in the typical mix, the default with six seeds, the others with one and at
 the loads that tell them apart; and DASR's throughput measured over half to all of a base RTT, and at least 10 packets,
 instead of 6 us and 5. What the authors ran is not known.
 """
