@@ -140,6 +140,14 @@ def test_wrong_arguments_are_named(arguments, message):
         raise run(*arguments).exception
 
 
+def test_the_table_is_shown_and_drawn(tmp_path):
+    shown = run("--plot", tmp_path / "map.png")
+    assert shown.exit_code == 0, shown.output
+    assert "dcqcn" in shown.stdout
+    assert (tmp_path / "map.png").stat().st_size > 10_000
+    assert run("dcqcn").stdout.count(".run(") == 15
+
+
 def test_the_bundled_table_has_every_scheme_and_its_lines_repeat_it():
     table = scorecard.bundled()
     assert len(set(table["scheme"])) == 44
