@@ -41,9 +41,8 @@ from rdmacc.topology.builders import add_links, add_switches, start
 from rdmacc.typed import named, typed
 from rdmacc.units import Quantity, format_rate, size_bytes
 from rdmacc.workload import TrainingStep, jobs, nccl
-from rdmacc.workload.machines import PRINTED, Printed
 from rdmacc.workload.nccl import Nccl
-from rdmacc.workload.nccl_tuning import tuned
+from rdmacc.workload.nccl_tuning import PRINTED, Printed, tuned
 from rdmacc.workload.schedule import Recipe
 
 __all__ = ["Cluster", "cluster"]
