@@ -13,8 +13,7 @@ from numba.types import CPointer, bool_, float64, int64
 
 from rdmacc.engine.compiled.machine_code.address import load_f8, load_i8
 from rdmacc.engine.compiled.machine_code.cache import kept
-from rdmacc.engine.compiled.machine_code.callees import part_of
-from rdmacc.engine.compiled.machine_code.units import MachineCode, Part, object_code
+from rdmacc.engine.compiled.machine_code.units import MachineCode, Part, object_code, part_of
 from rdmacc.handlers import content_hash
 
 

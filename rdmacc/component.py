@@ -60,6 +60,9 @@ OWNERS = {
 }  # fmt: skip
 """The engine's record that a component's record belongs to."""
 
+WORDS = {"qp": "queue pair", "message": "message", "port": "port", "host": "host"}
+"""What errors call these records."""
+
 _PASSED = ("host", "switch", "port", "qp", "message", "packet", "reply", "notice", "request", "now")
 
 

@@ -74,30 +74,30 @@ _described = describes(
 )
 
 
+def _probe(name: str, place: str, at: Any, field: str, every: Quantity | None, **kind: bool) -> Probe:
+    every_ps = None if every is None else time_ps(every, field="every")
+    return Probe(name=name, place=place, at=at, field=field, every_ps=every_ps, **kind)
+
+
 @typed
 @_described
 def queue(node: Hashable, peer: Hashable, every: Quantity | None = None) -> Probe:
     """Return a probe of the data bytes queued at the port from `node` to `peer`, in bytes."""
-    period = None if every is None else time_ps(every, field="every")
-    return Probe(name=f"queue {node}->{peer}", place="port", at=(node, peer), field="queue_bytes", every_ps=period)
+    return _probe(f"queue {node}->{peer}", "port", (node, peer), "queue_bytes", every)
 
 
 @typed
 @_described
 def throughput(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
     """Return a probe of the throughput from `node` to `peer`, all packets, in bit/s averaged over each period."""
-    period = time_ps(every, field="every")
-    name = f"throughput {node}->{peer}"
-    return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_rate=True)
+    return _probe(f"throughput {node}->{peer}", "port", (node, peer), "tx_bytes", every, is_rate=True)
 
 
 @typed
 @_described
 def utilisation(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
     """Return a probe of the utilisation of the link from `node` to `peer`: throughput over the link's rate, 0 to 1."""
-    period = time_ps(every, field="every")
-    name = f"utilisation {node}->{peer}"
-    return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_share=True)
+    return _probe(f"utilisation {node}->{peer}", "port", (node, peer), "tx_bytes", every, is_share=True)
 
 
 def every_link(network: Any, every: Quantity) -> list[Probe]:
@@ -117,25 +117,21 @@ def every_link(network: Any, every: Quantity) -> list[Probe]:
 @_described
 def goodput(flow: int, every: Quantity) -> Probe:
     """Return a probe of a message's goodput, bit/s over each period: new payload at its receiver, in full packets."""
-    period = time_ps(every, field="every")
-    name = f"goodput {flow}"
-    return Probe(name=name, place="flow", at=flow, field="received_packets", every_ps=period, is_rate=True)
+    return _probe(f"goodput {flow}", "flow", flow, "received_packets", every, is_rate=True)
 
 
 @typed
 @_described
 def rate(flow: int, every: Quantity | None = None) -> Probe:
     """Return a probe of the pacing rate of a message's queue pair, in bit/s."""
-    period = None if every is None else time_ps(every, field="every")
-    return Probe(name=f"rate {flow}", place="flow", at=flow, field="rate_bps", every_ps=period)
+    return _probe(f"rate {flow}", "flow", flow, "rate_bps", every)
 
 
 @typed
 @_described
 def window(flow: int, every: Quantity | None = None) -> Probe:
     """Return a probe of the window of a message's queue pair, in bytes."""
-    period = None if every is None else time_ps(every, field="every")
-    return Probe(name=f"window {flow}", place="flow", at=flow, field="window_bytes", every_ps=period)
+    return _probe(f"window {flow}", "flow", flow, "window_bytes", every)
 
 
 @typed
@@ -152,5 +148,4 @@ def field(place: str, at: Hashable, field: str, every: Quantity | None = None) -
     field : str
         Field to watch, as in `Probe`.
     """
-    period = None if every is None else time_ps(every, field="every")
-    return Probe(name=f"{field} {at}", place=place, at=at, field=field, every_ps=period)
+    return _probe(f"{field} {at}", place, at, field, every)

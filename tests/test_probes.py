@@ -116,16 +116,6 @@ def test_probes_go_on_over_pieces_of_a_run(engine):
     assert simulation.run().probes.equals(whole)
 
 
-def test_a_sample_at_the_end_belongs_to_the_next_piece(engine):
-    """`until` stops before the events of that time."""
-    simulation = rdmacc.Simulation(
-        rdmacc.star(3), TWO_TO_ONE, "line-rate", engine=engine, probes=[probes.queue("s0", "h0", "1us")]
-    )
-    times = simulation.run("3us").probes["time_ps"].tolist()
-    assert times == [0, us(1), us(2)]
-    assert simulation.run(us(3) + 1).probes["time_ps"].tolist() == [0, us(1), us(2), us(3)]
-
-
 @pytest.mark.parametrize("scheme", ["dcqcn", "ndp"])
 def test_goodput_adds_up_to_the_message(engine, scheme):
     work = rdmacc.incast(["h1", "h2"], "h0", "100kB")

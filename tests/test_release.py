@@ -1,6 +1,5 @@
 """A release: its tag is the version that the files have, and the wheel has every package."""
 
-import json
 import re
 import runpy
 import tomllib
@@ -35,13 +34,6 @@ def test_the_wheel_has_every_package(monkeypatch):
     monkeypatch.chdir(ROOT)
     runpy.run_path("setup.py")
     assert sorted(given["packages"]) == sorted(on_disk - {"rdmacc.experiments._template"})
-
-
-def test_zenodo_describes_what_the_citation_does():
-    zenodo, citation = json.loads((ROOT / ".zenodo.json").read_text()), (ROOT / "CITATION.cff").read_text()
-    assert {one["identifier"] for one in zenodo["related_identifiers"]} == set(re.findall(r"doi: (\S+)", citation))
-    assert f"license: {zenodo['license']}" in citation
-    assert " ".join(citation.partition("abstract: >-\n")[2].splitlines()[0].split()) == zenodo["description"]
 
 
 def test_the_lock_has_every_package_that_the_project_needs():

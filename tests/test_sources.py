@@ -45,7 +45,7 @@ def run(scratch: Path, program: str) -> str:
 KEY = """
     import sys
     import rdmacc
-    from rdmacc.engine.compiled.machine_code import build, cache, callees, hooks, plain
+    from rdmacc.engine.compiled.machine_code import build, cache, hooks
     print(rdmacc.__file__, cache.kernel_hash(), *[name for name in sys.modules if name.startswith("rdmacc.")])
 """
 

@@ -21,17 +21,11 @@ _LATENCIES = ("median", "p99")
 _LONG_FLOW = "long flow"
 
 
-def _by_setting(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+def _by_setting(table: pd.DataFrame) -> dict[Any, pd.Series]:
     """Return median and p99 over DASR's, and by how much the long flow is slower than beside DASR, by setting."""
-    rows = wide(table).set_index("setting")
-    quantities = {name: f"{name} FCT" for name in _LATENCIES} | {_LONG_FLOW: _LONG_FLOW}
-    ratios = {
-        name: rows[quantity].to_numpy(np.float64) / rows.loc[_DASR, quantity] for name, quantity in quantities.items()
-    }
-    ratios[_LONG_FLOW] = 1 - ratios[_LONG_FLOW]
-    settings = [str(setting) for setting in rows.index]
-    found = {one: {name: float(of[place]) for name, of in ratios.items()} for place, one in enumerate(settings)}
-    return {setting: numbers for setting, numbers in found.items() if setting != _DASR}
+    rows = wide(table).set_index("setting")[[*(f"{name} FCT" for name in _LATENCIES), _LONG_FLOW]]
+    ratios = (rows / rows.loc[_DASR]).set_axis([*_LATENCIES, _LONG_FLOW], axis=1).drop(_DASR)
+    return dict(ratios.assign(**{_LONG_FLOW: 1 - ratios[_LONG_FLOW]}).iterrows())
 
 
 def _named(table: str, increase: int, timer: str) -> str:

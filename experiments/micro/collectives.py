@@ -15,7 +15,7 @@ from __future__ import annotations
 from rdmacc.models.alpha_beta import AlphaBeta
 from rdmacc.schemes import scheme
 from rdmacc.workload import Nccl, nccl
-from rdmacc.workload.machines import PRINTED
+from rdmacc.workload.nccl_tuning import PRINTED
 from ..api import *
 
 FORMS: dict[str, dict[str, Any]] = {

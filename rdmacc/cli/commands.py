@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -115,21 +114,13 @@ class _Failures:
             raise typer.Exit(_FAILED)
 
 
-@dataclass(frozen=True)
-class _Request:
-    scale: str
-    seed: int
-    changes: dict[str, Any]
-    store: Path | None
-    seeds: int | None = None
+def _asked(
+    scale: Scale, seed: int, seeds: int | None, changed: Iterable[str] | None, store: Path | None
+) -> dict[str, Any]:
+    """Return the arguments that a sweep has in common with one that computes nothing."""
+    from rdmacc.sweep.store import Store
 
-    def common(self) -> dict[str, Any]:
-        from rdmacc.sweep.store import Store
-
-        return {
-            "scale": self.scale, "seed": self.seed, "seeds": self.seeds, "changes": self.changes,
-            "store": Store(self.store),
-        }  # fmt: skip
+    return {"scale": scale.value, "seed": seed, "seeds": seeds, "changes": _changes(changed), "store": Store(store)}
 
 
 def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
@@ -197,9 +188,9 @@ def run(
     """Run experiments; print their measurements and which claims hold. Stored points are not rerun."""
     from rdmacc.experiments import select
 
-    request = _Request(scale.value, seed, _changes(changed), store, seeds)
+    asked = _asked(scale, seed, seeds, changed, store)
     contents, failures = [], _Failures(select(name))
-    for one, found in _swept(name, request, jobs, engine.value, dask, failures):
+    for one, found in _swept(name, asked, jobs, engine.value, dask, failures):
         with failures.caught(one):
             table = found.table
             checks = one.check(table, scale.value)
@@ -236,9 +227,9 @@ def verify(
     from rdmacc.experiments.framework.reading import DEFAULT, check_reading
     from rdmacc.experiments.ledger import printed as report
 
-    request = _Request(scale.value, seed, _changes(changed), store, seeds)
+    asked = _asked(scale, seed, seeds, changed, store)
     reading, every, failures = check_reading(name, reading), [], _Failures(select(name))
-    for one, found in _swept(name, request, jobs, engine.value, dask, failures):
+    for one, found in _swept(name, asked, jobs, engine.value, dask, failures):
         with failures.caught(one):
             if reading != DEFAULT and reading not in one.readings_in(found.table):
                 continue
@@ -289,14 +280,14 @@ def plot(
     from rdmacc.show.style import save
     from rdmacc.sweep.run import stored
 
-    request = _Request(scale.value, seed, _changes(changed), store, seeds)
+    asked = _asked(scale, seed, seeds, changed, store)
     chosen = select(name)
     failures = _Failures(chosen)
     for one in chosen:
         with failures.caught(one):
-            found = stored(one, **request.common())
+            found = stored(one, **asked)
             table = None if found.missing else found.table
-            if table is None and not request.changes and seeds is None:
+            if table is None and not asked["changes"] and seeds is None:
                 table = load_summary(one.name, scale.value, seed)
                 _say_standing([one.name])
             if table is None:
@@ -314,7 +305,7 @@ def plot(
 
 
 def _swept(
-    name: str, request: _Request, jobs: int | None, engine: str, dask: str | None, failures: _Failures
+    name: str, asked: dict[str, Any], jobs: int | None, engine: str, dask: str | None, failures: _Failures
 ) -> Iterable[tuple[Experiment, Sweep]]:
     from rdmacc.experiments import select
     from rdmacc.sweep.run import SweepError, sweep
@@ -324,7 +315,7 @@ def _swept(
             found = None
             try:
                 with failures.caught(one):
-                    found = sweep(one, engine=engine, jobs=jobs, executor=executor, progress=True, **request.common())
+                    found = sweep(one, engine=engine, jobs=jobs, executor=executor, progress=True, **asked)
                     if found.missing:
                         raise SweepError(one.name, found.failures, len(found.points))
             except KeyboardInterrupt:

@@ -12,7 +12,6 @@ from tqdm.auto import tqdm
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import SCHEMES
-from rdmacc.searches import finds
 from rdmacc.searches import scorecard as cards
 from rdmacc.searches.held_out import held_out
 from rdmacc.searches.scorecard import GRADES, grade, rows_of, shown
@@ -57,7 +56,7 @@ def on_held_out(names: Sequence[str], seed: int | None, against: str, objective:
 
 def on_finds(page: Path | None) -> str:
     """Return the finds as measured now; write them into a page."""
-    text = finds.text(finds.finds())
+    text = cards.finds_text(cards.finds())
     if page is not None:
         page.write_text(filled(page.read_text(encoding="utf-8"), "finds", text), encoding="utf-8")
     return text

@@ -32,7 +32,7 @@ from rdmacc.show.described import describes
 from rdmacc.show.late_bar import LateBar
 from rdmacc.simulation import simulate
 from rdmacc.sweep.processes import shared_out
-from rdmacc.sweep.workers import check_jobs, default_jobs
+from rdmacc.sweep.workers import default_jobs
 from rdmacc.topology import Graph, clos, leaf_spine
 from rdmacc.topology import hosts as hosts_of
 from rdmacc.topology.base import fill_buffers
@@ -41,9 +41,9 @@ from rdmacc.topology.builders import add_links, add_switches, start
 from rdmacc.typed import named, typed
 from rdmacc.units import Quantity, format_rate, size_bytes
 from rdmacc.workload import TrainingStep, jobs, nccl
-from rdmacc.workload.machines import PRINTED, Printed
+from rdmacc.workload.frame import checked_whole
 from rdmacc.workload.nccl import Nccl
-from rdmacc.workload.nccl_tuning import tuned
+from rdmacc.workload.nccl_tuning import PRINTED, Printed, tuned
 from rdmacc.workload.schedule import Recipe
 
 __all__ = ["Cluster", "cluster"]
@@ -344,7 +344,7 @@ class Cluster:
         parts, delay_s = [(scheme, seed) for scheme in kinds for seed in range(draws)], 1.0 if progress else math.inf
         with closing(LateBar(len(parts), delay_s, desc="ask", unit="run", leave=False)) as bar:
             found = []
-            for one in shared_out(drawn, parts, default_jobs() if jobs is None else check_jobs(jobs)):
+            for one in shared_out(drawn, parts, default_jobs() if jobs is None else checked_whole("jobs", jobs, 1)):
                 found.append(one)
                 bar.update(1)
         rows = []

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.additions import Addition
 from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 from rdmacc.topology.fabric import Fabric
+
+if TYPE_CHECKING:
+    from rdmacc.engine.sent import Addition
 
 MESSAGE_COUNTERS = (
     "start_ps", "delivered_ps", "acked_ps", "retransmissions", "timeouts", "failed", "received_packets",
@@ -133,6 +135,12 @@ class Engine(Protocol):
 
     def last_event_ps(self) -> int:
         """Time of the last event so far that is not a probe's; now if none is pending."""
+
+    def peek(self) -> tuple[int, int] | None:
+        """Return time and rank of the next event, None if there is none."""
+
+    def step(self) -> None:
+        """Process the next event."""
 
     def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
         """Process every event before `until_ps`, or until the last message is finished; return from `soon_ps` on.

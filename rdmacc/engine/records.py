@@ -9,6 +9,12 @@ TOTALS = (
 """What both engines count; `in_flight_bytes` is counted by looking."""
 
 
+MESSAGE_COLUMNS = (
+    "qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight", "waits_for", "priority",
+)  # fmt: skip
+"""Fields of messages that a plan has, by message; `waits_for` also by row of computation."""
+
+
 class Transit(Record):
     """Of a packet on a link."""
 

@@ -156,7 +156,8 @@ def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
     reply_port = first_ports(fabric, salts, qp_dst, qp_src)
     for ports, back in ((qp_port, 0), (reply_port, 1)):
         lead_by_paths(ports, paths, back, qp, frame)
-    hashes, distance = hash_as(qp, work.labels), _distances(fabric, scheme)
+    hashes = hash_as(qp, work.labels)
+    distance = fabric.hops() if scheme.routing == "symmetric" else np.zeros((0, 0), np.int64)
     messages = Messages(
         src, dst, size, qp, (qp_port, reply_port), paths, hashes, salts, stream_key(seed, ECMP), distance
     )  # fmt: skip
@@ -261,12 +262,6 @@ def _with_turns(scheme: Scheme, frame: pd.DataFrame, priority: Ints) -> Scheme:
         allowed = f"set for some of {sorted(taken)}, the lanes of {scheme.name}"
         raise ConfigError("in_turn", f"classes {sorted(lanes)}", allowed)
     return replace(scheme, queueing=own.replace(first_lane=first, lanes=count))
-
-
-def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
-    if scheme.routing != "symmetric":
-        return np.zeros((0, 0), np.int64)
-    return fabric.hops()
 
 
 def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: int) -> tuple[Ints, Ints]:

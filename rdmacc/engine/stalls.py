@@ -13,12 +13,13 @@ Whatever is still marked can never move again.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.component import OWNERS, TIMERS, WORDS
 from rdmacc.engine.outcome import Engine, PfcState
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import LivelockError, microseconds
@@ -145,23 +146,6 @@ def _stopped_by(engine: Engine, qp: int) -> str:
 
 _PATIENCE = 100_000
 _LOOKED_AT = 1_000
-_OWNERS = {"sender_timer": ("Sender", "queue pair"), "receiver_timer": ("Receiver", "queue pair"),
-           "transfer_timer": ("Transfer", "message"), "endpoint_timer": ("Endpoint", "host"),
-           "egress_timer": ("Egress", "port")}  # fmt: skip
-
-
-class _Stepping(Protocol):
-    plan: Plan
-
-    @property
-    def now(self) -> int: ...
-
-    @property
-    def events(self) -> int: ...
-
-    def peek(self) -> tuple[int, int] | None: ...
-
-    def step(self) -> None: ...
 
 
 class Livelock:
@@ -171,7 +155,7 @@ class Livelock:
         self._limit = _PATIENCE + 20 * (len(plan.waits_for) + plan.fabric.n_ports + plan.fabric.n_nodes)
         self._time_ps, self._events = -1, 0
 
-    def look(self, engine: _Stepping) -> None:
+    def look(self, engine: Engine) -> None:
         """Raise LivelockError if too many events have run since time last advanced; call it now and then."""
         if engine.now != self._time_ps:
             self._time_ps, self._events = engine.now, engine.events
@@ -187,9 +171,10 @@ class Livelock:
 
 
 def _named(plan: Plan, name: str, number: int) -> str:
-    if name not in _OWNERS:
+    kind = name.removesuffix("_timer").capitalize()
+    if kind not in TIMERS:
         return f"an event of kind '{name}' of number {number}"
-    kind, owner = _OWNERS[name]
+    owner = WORDS[OWNERS[kind]]
     slots = slots_of(plan.scheme.components, kind)
     slot: Any = slots[number % len(slots)]
     component = type(plan.scheme.components[slot.component]).__name__

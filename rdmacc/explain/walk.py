@@ -14,9 +14,8 @@ import numpy as np
 
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.explain.recording import Hop, Ints, Recording
-from rdmacc.rules.pacing import CREDIT, FREE, NOTHING, RATE, WINDOW
-from rdmacc.state import ACK, DATA, NAK, REQUEST, RETURN
-from rdmacc.state import CREDIT as CREDITS
+from rdmacc.rules import FREE, NO_CREDIT, NOTHING, RATE, WINDOW
+from rdmacc.state import ACK, CREDIT, DATA, NAK, REQUEST, RETURN
 
 __all__ = ["KINDS", "Span", "Walk"]
 
@@ -209,7 +208,7 @@ class Walk:
         """Return the last time before a send in which window, credits or a lack of packets stopped the queue pair."""
         end_ps = self._at
         for code, since_ps, row in reversed(self._segments(i, base_ps)):
-            if code in (NOTHING, CREDIT, WINDOW) and since_ps < end_ps:
+            if code in (NOTHING, NO_CREDIT, WINDOW) and since_ps < end_ps:
                 return _Stop(code, end_ps, self._arrival(row))
             end_ps = min(end_ps, since_ps)
         return None
@@ -238,7 +237,7 @@ class Walk:
         if stop is None:
             if not goes_back:
                 return -1
-        elif self._kind(stop.arrival) == CREDITS or (stop.arrival >= 0 and stop.code != NOTHING and not goes_back):
+        elif self._kind(stop.arrival) == CREDIT or (stop.arrival >= 0 and stop.code != NOTHING and not goes_back):
             return -1
         self._gap(i, base_ps if stop is None else stop.end_ps, is_first=False)
         told = self._told(i) if stop is None else stop.arrival

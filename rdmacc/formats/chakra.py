@@ -28,9 +28,8 @@ from typing import Any
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.formats.files import File, hosts_of, read_bytes, unzipped
+from rdmacc.formats.files import File, fields, hosts_of, packed, read_bytes, signed, unzipped, varint
 from rdmacc.formats.operations import Operation, schedule_of
-from rdmacc.formats.protobuf import fields, packed, signed, varint
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, rate_bps, us
 from rdmacc.workload.choice import Hosts

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from rdmacc.component import HOOKS, TIMERS
+from rdmacc.component import HOOKS, TIMERS, WORDS
 from rdmacc.errors import HandlerError
 from rdmacc.handlers import marks_of
 from rdmacc.handlers.hooks import Call, Components
@@ -173,27 +173,22 @@ class Checks:
     """The checks in a scheme's hooks: handlers and tests by number."""
 
     def __init__(self, components: Components, *, has_trail: bool, port_node: str) -> None:
-        self._components, self._has_trail, self._port_node = components, has_trail, port_node
+        self._components, self.has_trail, self._port_node = components, has_trail, port_node
         self._memo: dict[Any, Callable[..., Any]] = {}
         self.calls: list[tuple[str, Call, tuple[str, ...]]] = []
         self.tests: list[Test] = []
 
     def function(self, call: Call) -> Callable[..., Any]:
         marks = marks_of(self._components, self._components[call.component], call.name)
-        return instrumented(call.function, marks, has_trail=self._has_trail, memo=self._memo)
+        return instrumented(call.function, marks, has_trail=self.has_trail, memo=self._memo)
 
-    def around(self, name: str, kind: str, call: Call, record: Callable[[str], str]) -> tuple[list[str], list[str]]:
-        """Return the lines of a hook before and after a handler's call; `trail` is at hand there."""
-        before = self._before(name, kind, call, record)
-        tests = tests_of(self._components, name, kind, call, record, self._port_node)
-        after = [line for number, test in enumerate(tests, len(self.tests)) for line in _lines(test, str(number))]
-        self.tests += tests
-        return before, after
-
-    def apart(
+    def around(
         self, name: str, kind: str, call: Call, record: Callable[[str], str], tests_name: str
     ) -> tuple[list[str], list[str], Callable[..., Any]]:
-        """Like `around`, but with the tests in a function, shared by handlers with the same tests."""
+        """Return the lines of a hook before and after a handler's call, where `trail` is at hand, and the tests.
+
+        The tests are a function, shared by handlers with the same tests.
+        """
         before, first = self._before(name, kind, call, record), len(self.tests)
         arguments = [one for one in call.arguments if one in _TESTED]
         after = [f"{tests_name}({', '.join([*map(record, arguments), 'trail', str(first)])})"]
@@ -226,8 +221,7 @@ class Checks:
         else:
             line = _line_in(exception, call.function) or int(trail["line"]) or None
             reason = _reason(exception)
-        words = {"qp": "queue pair", "message": "message", "port": "port", "host": "host"}
-        place = ", ".join(f"{word} {int(trail[key])}" for key, word in words.items() if key in offers)
+        place = ", ".join(f"{word} {int(trail[key])}" for key, word in WORDS.items() if key in offers)
         return HandlerError(f"{component}.{name}", reason, line, now, place, call.function.__code__.co_filename)
 
 

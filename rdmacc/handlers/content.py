@@ -29,7 +29,7 @@ import numpy as np
 
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.language import NATIVE
-from rdmacc.handlers.source import bytecode_of
+from rdmacc.handlers.source import MISSING, bytecode_of, cell_content
 from rdmacc.sources import is_installed, is_own, is_standard
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
@@ -80,9 +80,6 @@ def content_hash(value: Any, field: str, has_places: bool = False, is_row: bool 
         raise ConfigError(field, unknown.name, _ALLOWED) from None
 
 
-_MISSING: Any = object()  # the value of an undefined name
-
-
 class _UnknownError(Exception):
     def __init__(self, value: Any) -> None:
         super().__init__(value)
@@ -130,7 +127,7 @@ class _Walk:
             raise _UnknownError(importlib).within(min(self._names & _DYNAMIC))
         if not self._names.isdisjoint(_ENVIRONMENT):
             described.append([(name, os.environ[name]) for name in sorted(self._names & os.environ.keys())])
-        return _sha256(repr(described).encode())
+        return hashlib.sha256(repr(described).encode()).hexdigest()
 
     def of(self, value: Any) -> Any:
         kind = type(value)
@@ -147,7 +144,7 @@ class _Walk:
             if value.__module__ in OURS or self._is_known(value):
                 return ("name", value.__module__, value.__qualname__)
             return ("class", self._number(value))
-        if value is _MISSING:
+        if value is MISSING:
             return ("missing",)
         if isinstance(value, enum.Enum):
             return ("member", self.of(kind), value.name)
@@ -226,7 +223,7 @@ class _Walk:
         """Describe the attribute that is read from a module, or all that might be if the module itself is passed on."""
         value: Any = module
         for depth, name in enumerate(attributes):
-            value = getattr(value, name, _MISSING)
+            value = getattr(value, name, MISSING)
             if type(value) is not types.ModuleType:
                 return self._named(".".join(attributes[: depth + 1]), value)
         if not self._is_library(value.__name__) and value not in self._modules:
@@ -247,9 +244,9 @@ class _Walk:
             elif code.imports and not _is_ours(function):
                 raise _UnknownError(__import__)
             for name, is_free, attributes in code.taken:
-                value = _content(cells[name]) if is_free else function.__globals__.get(name, _MISSING)
-                if value is _MISSING and not is_free:
-                    value = getattr(builtins, name, _MISSING)
+                value = cell_content(cells[name]) if is_free else function.__globals__.get(name, MISSING)
+                if value is MISSING and not is_free:
+                    value = getattr(builtins, name, MISSING)
                     if name in _HIDDEN and not _is_ours(function):
                         raise _UnknownError(value)
                 try:
@@ -257,7 +254,7 @@ class _Walk:
                 except _UnknownError as unknown:
                     raise unknown.within(name) from None
             for name in sorted(cells.keys() - {name for name, is_free, _ in code.taken if is_free}):
-                parts.append((name, self.of(_content(cells[name]))))
+                parts.append((name, self.of(cell_content(cells[name]))))
             for part in (function.__defaults__, function.__kwdefaults__, vars(function)):
                 parts.append(self.of(part) if part else None)
         except _UnknownError as unknown:
@@ -323,13 +320,6 @@ class _Walk:
         return found
 
 
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # a variable without a value yet
-        return _MISSING
-
-
 def _module_of(value: Any) -> Any:
     """Return the name of the module that defines an object; a function of NumPy's may not know its own."""
     return getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else None)
@@ -367,7 +357,3 @@ def _is_library_file(file: str) -> bool:
     folders = set(Path(file).parents)
     libraries = (getattr(sys.modules.get(name), "__file__", None) for name in _LIBRARIES)
     return not folders.isdisjoint(Path(path).parent for path in libraries if path) or is_standard(Path(file))
-
-
-def _sha256(content: Any) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -6,10 +6,10 @@ engine by writing Python source (`rdmacc.engine.reference.binding`), the compile
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rdmacc.component import HOOKS, Component
 from rdmacc.records import NEVER, Field, Record
-from rdmacc.rules.ranks import Ticks
 
 Components = Sequence[Component]
 """A scheme's components, in the order in which their handlers run."""
@@ -103,7 +103,7 @@ def limits_of(components: Components) -> dict[str, list[int]]:
     }
 
 
-def moved(scheme: Ticks, deadline: str, armed: str) -> str:
+def moved(scheme: Any, deadline: str, armed: str) -> str:
     """Return the condition under which a deadline needs a new event.
 
     This is so if it is earlier than the pending event. With a tick, the event's order within its instant depends on

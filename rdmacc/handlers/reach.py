@@ -19,7 +19,7 @@ import numpy as np
 from rdmacc.handlers.content import OF_NO_EFFECT, OURS, is_library
 from rdmacc.handlers.language import NATIVE
 from rdmacc.handlers.reading import check_handlers
-from rdmacc.handlers.source import MISSING, bytecode_of
+from rdmacc.handlers.source import MISSING, bytecode_of, cell_content
 from rdmacc.lifetimes import Kept, content_of
 from rdmacc.records import record_dtype
 from rdmacc.state import Packet
@@ -125,12 +125,5 @@ class Reach:
 def _noted(function: types.FunctionType) -> tuple[Any, ...]:
     """Return what makes a function what it is, but for the names that it takes from its module."""
     named = (function.__kwdefaults__ or {}) | vars(function)
-    cells = map(_content, function.__closure__ or ())
+    cells = map(cell_content, function.__closure__ or ())
     return (function.__code__, function.__defaults__, *named, *named.values(), *cells)
-
-
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # a variable without a value yet
-        return MISSING

@@ -70,16 +70,19 @@ def _is_of(code: types.CodeType, read: types.CodeType) -> bool:
     return bytecode_of(code).digest == bytecode_of(read).digest
 
 
+def cell_content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable without a value yet
+        return MISSING
+
+
 def outside(function: Callable[..., Any], name: str) -> Any:
     """Return the object that a name refers to outside a function; `MISSING` if none."""
     first, *attributes = name.split(".")
     code = function.__code__
     if first in code.co_freevars:
-        cell: Any = (function.__closure__ or ())[code.co_freevars.index(first)]
-        try:
-            value = cell.cell_contents
-        except ValueError:  # a variable without a value yet
-            value = MISSING
+        value = cell_content((function.__closure__ or ())[code.co_freevars.index(first)])
     else:
         value = function.__globals__.get(first, getattr(builtins, first, MISSING))
     for attribute in attributes:

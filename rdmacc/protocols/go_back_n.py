@@ -23,13 +23,6 @@ TIMEOUT_REASONS = {
 """Fields of `GoBackN.Transfer` that count timeouts, with their causes: the paper's four in its order, and one more."""
 
 
-def local_ack_timeout_ps(exponent: int) -> int:
-    """Return the timeout that a queue pair's 5-bit attribute stands for: 4.096 us 2^n, in ps."""
-    if isinstance(exponent, bool) or not isinstance(exponent, int) or not 1 <= exponent <= 31:
-        raise ConfigError("exponent", exponent, "a whole number from 1 to 31")
-    return 4_096_000 << exponent
-
-
 @dataclass(frozen=True, kw_only=True)
 class GoBackN(Component):
     """Cumulative ACKs, NAK on a gap, retransmission of everything from the lost packet onwards, a timeout."""

@@ -99,9 +99,7 @@ class PathChoice(Component):
         if reply.kind != NONE:
             reply.path = next_reply_value(params, qp, receiver)
 
-    def on_pick(params, qp, receiver, reply):
-        if reply.kind != NONE:
-            reply.path = next_reply_value(params, qp, receiver)
+    on_pick = on_request
 
     def on_ack(params, sender, packet, now):
         if packet.entropy < 0:

@@ -41,9 +41,7 @@ class PermutedPaths(Component):
         if reply.kind != NONE and qp.paths > 1:
             reply.path = next_reply_path(qp, receiver)
 
-    def on_pick(qp, receiver, reply):
-        if reply.kind != NONE and qp.paths > 1:
-            reply.path = next_reply_path(qp, receiver)
+    on_pick = on_data
 
 
 @dataclass(frozen=True, kw_only=True)

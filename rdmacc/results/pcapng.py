@@ -34,6 +34,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.errors import ConfigError, not_installed, unknown
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
+from rdmacc.workload.frame import checked_whole
 
 if TYPE_CHECKING:
     from rdmacc.results.result import Result
@@ -98,8 +99,7 @@ def write_pcapng(
         If the run had no trace, scapy is missing, or an argument is invalid.
     """
     rows = result.trace_rows
-    if isinstance(snap_bytes, bool) or not isinstance(snap_bytes, int) or snap_bytes < 1:
-        raise ConfigError("snap_bytes", snap_bytes, "a whole number, at least 1")
+    checked_whole("snap_bytes", snap_bytes, 1)
     frames = _Frames(result.plan)
     plan = result.plan
     rows = rows[_seen(plan, rows, node, link)]

@@ -19,9 +19,8 @@ from rdmacc.explain import Explanation
 from rdmacc.explain.recording import Recording
 from rdmacc.results.activity import jobs_of_hosts, to_perfetto
 from rdmacc.results.animation import Animation
-from rdmacc.results.citations import Citations, papers_of
+from rdmacc.results.citations import Citations, papers_of, provenance_of
 from rdmacc.results.folders import save
-from rdmacc.results.provenance import provenance_of
 from rdmacc.results.steps import collectives_of, jobs_of
 from rdmacc.results.summary import Summary, Transport, counts_of, percentile, starting_in
 from rdmacc.rules.progress import HAS_WAITED, NO_ROUTE, NO_ROUTE_BACK

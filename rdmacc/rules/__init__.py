@@ -14,8 +14,17 @@ module        decides
 `links`       how long a transmission takes, what it changes at the port, what the link loses
 `admission`   who gets a place in a switch's buffer
 `pfc`         when to pause a neighbour, when it may resume, how a port obeys
-`classes`     which class a port serves next
-`credits`     when the next credit may go
+`classes`     which class a port serves next, and when its next credit may go
 `ranks`       in which order simultaneous events run
 ============  ==============================================================================
 """
+
+from rdmacc.rules.addressing import *
+from rdmacc.rules.admission import *
+from rdmacc.rules.classes import *
+from rdmacc.rules.links import *
+from rdmacc.rules.pacing import *
+from rdmacc.rules.pfc import *
+from rdmacc.rules.progress import *
+from rdmacc.rules.ranks import *
+from rdmacc.rules.routing import *

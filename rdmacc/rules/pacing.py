@@ -7,7 +7,7 @@ from rdmacc.records import NEVER
 from rdmacc.state import IDLE, PACING, READY
 from rdmacc.units import cut_ps
 
-NOTHING, CREDIT, WINDOW, RATE, FREE = range(5)
+NOTHING, NO_CREDIT, WINDOW, RATE, FREE = range(5)
 """What stops a queue pair: nothing to send, no credit, its window, its pacing rate; nothing but others at its NIC."""
 
 
@@ -33,7 +33,7 @@ def what_stops(qp, has_unsent, start_ps, busy_until_ps, now):
     if not has_unsent:
         return NOTHING
     if qp.credits <= 0:
-        return CREDIT
+        return NO_CREDIT
     if qp.inflight_bytes >= qp.window_bytes:
         return WINDOW
     if start_ps > now and (start_ps > busy_until_ps or qp.stopped_by == RATE):

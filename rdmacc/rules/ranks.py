@@ -6,10 +6,11 @@ pair or host that they belong to, never by who scheduled first.
 With a tick (`Scheme.tick_ps`) ties are common, and the simulators that have one, such as ns-3, break them by who
 scheduled first. So both engines then count what they schedule, and this order stands above class and number: an
 arrival and the end of its transmission have that of the transmission, a timer that of the last time it was set.
-Messages start after whatever else is due at the time, and probes look last.
+Messages start after whatever else is due at the time, and probes look last. An `agenda` has the `tick_ps`, 0 for none,
+and `order`, the count: the SimPy engine's environment, the kernel's globals.
 """
 
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,42 +44,28 @@ TIMERS = {
 """First rank of the deadlines of each kind of record."""
 
 
-class Ticks(Protocol):
-    """What knows the scheme's tick."""
-
-    @property
-    def tick_ps(self) -> int:
-        """0 for none."""
-
-
-class Agenda(Ticks, Protocol):
-    """What counts, with a tick: the SimPy engine's environment, the kernel's globals."""
-
-    order: int
-
-
-def next_order(agenda: Agenda) -> int:
+def next_order(agenda):
     """Count what is scheduled, if simultaneous events go by it."""
     if agenda.tick_ps:
         agenda.order = (agenda.order + 1) & _ORDER_MASK
     return agenda.order
 
 
-def rank_in(agenda: Ticks, rank: int, order: int) -> int:
+def rank_in(agenda, rank, order):
     """Return the rank of an event: as it is, or, with a tick, in its order."""
     if agenda.tick_ps:
         return (order << ORDER_SHIFT) + ((rank >> RANK_SHIFT) << _TICK_SHIFT) + (rank & RANK_MASK)
     return rank
 
 
-def rank_without_order(agenda: Ticks, rank: int) -> int:
+def rank_without_order(agenda, rank):
     """Return the rank that an event would have without a tick: `rank_in` undone."""
     if agenda.tick_ps:
         return (((rank >> _TICK_SHIFT) & _TICK_CLASSES) << RANK_SHIFT) + (rank & _TICK_NUMBERS)
     return rank
 
 
-def numbers_of_starts(scheme: Ticks, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def numbers_of_starts(scheme: Any, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return what starts or ends by each event, by its number; -1 where an event is none of these."""
     shift, classes, numbers = RANK_SHIFT, -1, RANK_MASK
     if scheme.tick_ps:
@@ -86,7 +73,7 @@ def numbers_of_starts(scheme: Ticks, ranks: npt.NDArray[np.int64]) -> npt.NDArra
     return np.where((ranks >> shift) & classes == START >> RANK_SHIFT, ranks & numbers, -1)
 
 
-def class_and_number(scheme: Ticks, rank: int) -> tuple[str, int]:
+def class_and_number(scheme: Any, rank: int) -> tuple[str, int]:
     """Return the class of an event and the number of what it belongs to."""
     rank = rank_without_order(scheme, rank)
     return _CLASSES[(rank >> RANK_SHIFT) - 1], rank & RANK_MASK

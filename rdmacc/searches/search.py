@@ -20,9 +20,9 @@ from rdmacc.searches.runner import Stored, payload_of, runner, shrunk
 from rdmacc.searches.space import Axis, axes_of
 from rdmacc.show.late_bar import LateBar
 from rdmacc.sweep.seeds import check_seed
-from rdmacc.sweep.workers import check_jobs
-from rdmacc.topology.bounds import checked_count, is_whole
+from rdmacc.topology.bounds import checked_count
 from rdmacc.typed import named
+from rdmacc.workload.frame import checked_whole
 
 __all__ = ["Run", "Search", "search"]
 
@@ -287,11 +287,10 @@ def search(
     for one in start:
         if not isinstance(one, Case):
             raise ConfigError("cases", one, "rdmacc.Case, or a list of these")
-    check_jobs(jobs)
+    checked_whole("jobs", jobs, 1)
     check_seed(seed)
     checked_count("budget", budget)
-    if not is_whole(most_events) or most_events < 1:
-        raise ConfigError("most_events", most_events, "a whole number, at least 1")
+    checked_whole("most_events", most_events, 1)
     if goal not in ("worst", "best"):
         raise ConfigError("goal", goal, "'worst' or 'best'")
     if sampler not in _SAMPLERS:

@@ -31,27 +31,22 @@ _PLAIN_DATA = "plain data: numbers, strings, lists, mappings, arrays, frames, co
 
 
 class PointLike(Protocol):
-    """The interface of a point; see `rdmacc.experiments.Point`."""
+    """The interface of a point; see `rdmacc.experiments.Point`.
+
+    Its name is unique within the experiment, its labels tell it from the others, its cost is its relative run time.
+    """
 
     @property
-    def name(self) -> str:
-        """Name, unique within the experiment."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def scenario(self) -> Scenario | None:
-        """The scenario."""
-        ...
+    def scenario(self) -> Scenario | None: ...
 
     @property
-    def labels(self) -> Mapping[str, Any]:
-        """Labels that distinguish the point."""
-        ...
+    def labels(self) -> Mapping[str, Any]: ...
 
     @property
-    def cost(self) -> float:
-        """Relative run time."""
-        ...
+    def cost(self) -> float: ...
 
 
 class Fingerprints:

@@ -30,7 +30,8 @@ from rdmacc.sweep.processes import pickled, why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
-from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, check_jobs, compute_all, default_jobs, units_of
+from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, compute_all, default_jobs, units_of
+from rdmacc.workload.frame import checked_whole
 
 __all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
 
@@ -233,7 +234,7 @@ def sweep(
         (point for point in found.missing if once[keys[point.name]] == point.name), key=lambda point: -point.cost
     )
     if missing:
-        jobs = (1 if scale == "quick" else default_jobs(threads)) if jobs is None else check_jobs(jobs)
+        jobs = (1 if scale == "quick" else default_jobs(threads)) if jobs is None else checked_whole("jobs", jobs, 1)
         jobs = min(jobs, len(missing))
         tasks = {}
         for name in (one.name for one in missing):

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.workload.frame import checked_whole
 
 SEED = "seed"
 """The label, and the table column, that distinguishes seeds."""
@@ -36,9 +37,7 @@ _MOST_SEEDS = 100_000
 
 def check_seed(seed: int) -> int:
     """Return a seed as a Python int; raise `ConfigError` if it is not a whole number."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ConfigError("seed", seed, "a whole number, at least 0")
-    return int(seed)
+    return checked_whole("seed", seed, 0)
 
 
 def check_seeds(seeds: int | None) -> int | None:

@@ -290,13 +290,6 @@ def check_executor(executor: object) -> None:
         raise ConfigError("executor", executor, "an Executor; use `with dask_executor(...) as executor:`")
 
 
-def check_jobs(jobs: int) -> int:
-    """Return a number of processes; raise `ConfigError` if it is invalid."""
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise ConfigError("jobs", jobs, "a whole number, at least 1")
-    return jobs
-
-
 # Code that a sweep needs is compiled in advance, each unit by one process: the others find it in the cache.
 
 

@@ -54,25 +54,19 @@ class Fecn(Component):
         return handlers
 
     def on_enqueue(params, port, egress, packet):
-        mark(params, port, egress, packet)
+        if packet.kind != DATA or port.link_class == HOST_NIC or params.threshold == 0:
+            return
+        if packet.wire_bytes < params.packet_size * 64:
+            return
+        if port.queue_bytes * 16 <= params.buffer_bytes * (16 - params.threshold):
+            return
+        is_paused = (port.paused >> packet.priority) & 1
+        if is_paused and not (params.marks_victims_at_hosts and port.link_class == LAST_HOP):
+            return
+        if egress.passed > 0:
+            egress.passed -= 1
+        else:
+            packet.ce = 1
+            egress.passed = params.marking_rate
 
-    def on_dequeue(params, port, egress, packet):
-        mark(params, port, egress, packet)
-
-
-def mark(params, port, egress, packet):
-    """Set CE if the port is congested, is the root of congestion, and the packet's turn has come."""
-    if packet.kind != DATA or port.link_class == HOST_NIC or params.threshold == 0:
-        return
-    if packet.wire_bytes < params.packet_size * 64:
-        return
-    if port.queue_bytes * 16 <= params.buffer_bytes * (16 - params.threshold):
-        return
-    is_paused = (port.paused >> packet.priority) & 1
-    if is_paused and not (params.marks_victims_at_hosts and port.link_class == LAST_HOP):
-        return
-    if egress.passed > 0:
-        egress.passed -= 1
-    else:
-        packet.ce = 1
-        egress.passed = params.marking_rate
+    on_dequeue = on_enqueue

@@ -52,10 +52,18 @@ class Red(Component):
         egress.kmax_bytes = int(params.kmax_bytes * scale)
 
     def on_enqueue(params, port, egress, packet):
-        mark(params, port, egress, packet)
+        """Set CE by the queue of the port, excluding the packet itself."""
+        if port.queue_bytes > egress.kmin_bytes and (params.at_nic or port.link_class != HOST_NIC):
+            if port.queue_bytes > egress.kmax_bytes:
+                packet.ce = 1
+            else:
+                span = egress.kmax_bytes - egress.kmin_bytes
+                probability = params.pmax * (port.queue_bytes - egress.kmin_bytes) / span
+                if uniform(port.chance_key, port.chance_count) < probability:
+                    packet.ce = 1
+                port.chance_count += 1
 
-    def on_dequeue(params, port, egress, packet):
-        mark(params, port, egress, packet)
+    on_dequeue = on_enqueue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,16 +78,3 @@ class EcnStep(Red):
         scale = port.rate_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
         egress.kmin_bytes = int(params.kmin_bytes * scale)
         egress.kmax_bytes = egress.kmin_bytes
-
-
-def mark(params, port, egress, packet):
-    """Set CE by the queue of the port, excluding the packet itself."""
-    if port.queue_bytes > egress.kmin_bytes and (params.at_nic or port.link_class != HOST_NIC):
-        if port.queue_bytes > egress.kmax_bytes:
-            packet.ce = 1
-        else:
-            span = egress.kmax_bytes - egress.kmin_bytes
-            probability = params.pmax * (port.queue_bytes - egress.kmin_bytes) / span
-            if uniform(port.chance_key, port.chance_count) < probability:
-                packet.ce = 1
-            port.chance_count += 1

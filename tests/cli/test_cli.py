@@ -39,6 +39,27 @@ def fail(monkeypatch, capsys, *arguments):
     return capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("list", "igbn"), "igbn.fig3 "), (("schemes",), "hpcc-ns3"), (("schemes", "dcqcn"), "section 3.1"),
+        (("schemes", "--preset", "hpcc-ns3"), "RP_TIMER of dcqcn_paper"),
+        (("schemes", "dcqcn", "--preset", "hpcc-ns3"), "300 us"), (("notebooks", "mine"), "jupyter lab mine"),
+    ],
+)  # fmt: skip
+def test_a_command_prints_what_is_asked(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    assert words in invoke(*arguments)
+
+
+@pytest.mark.slow
+def test_demo_prints_the_table_and_saves_the_picture(tmp_path, engine):
+    text = invoke("demo", "--engine", engine, "--out", tmp_path)
+    assert "DASR" in text
+    assert "fair share (model)" in text
+    assert (tmp_path / "rdmacc-demo.png").exists()
+
+
 @pytest.mark.slow
 def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
     arguments = ("run", "dart.fig4", "--engine", engine, "--store", tmp_path / engine)

@@ -1,18 +1,16 @@
 """Schemes share the compiled forms of handlers that are the same in all that they are made of, and of no others."""
 
 import math
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 import rdmacc
-from rdmacc.engine.compiled.machine_code import callees
-from rdmacc.engine.compiled.machine_code.callees import names_in, part_of
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
-from rdmacc.engine.compiled.machine_code.units import CHECKED
+from rdmacc.engine.compiled.machine_code.units import CHECKED, names_in, part_of
 from rdmacc.engine.compiled.tables.layout import PACKET, Layout, packet_with
+from rdmacc.lifetimes import Kept
 from rdmacc.records import Float, Int, Record
 
 MODULE = """
@@ -75,9 +73,9 @@ def test_header_fields_are_where_they_are_in_the_whole_packet():
 
 def test_schemes_share_their_parts(monkeypatch):
     """HPCC's packets have another header than DCQCN's; Go-Back-N, which does not read it, is not compiled again."""
-    monkeypatch.setattr(callees, "_KEPT", OrderedDict())
+    monkeypatch.setattr("rdmacc.engine.compiled.machine_code.units._KEPT", Kept(512))
     monkeypatch.setattr("rdmacc.engine.compiled.machine_code.hooks.kept", lambda unit, make: make())
-    monkeypatch.setattr("rdmacc.engine.compiled.machine_code.hooks._LOADED", OrderedDict())
+    monkeypatch.setattr("rdmacc.engine.compiled.machine_code.hooks._LOADED", Kept(512))
     layouts = []
     for name in ("dcqcn", "hpcc"):
         scheme = rdmacc.scheme(name)

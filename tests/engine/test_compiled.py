@@ -31,9 +31,9 @@ from rdmacc.engine.compiled.kernel.events import (
     replace_event,
 )
 from rdmacc.engine.compiled.kernel.rows import globals_at
+from rdmacc.engine.compiled.machine_code.address import FEATURES
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
-from rdmacc.engine.compiled.machine_code.plain import FEATURES
 from rdmacc.engine.compiled.tables import layout, tables
 from rdmacc.engine.compiled.tables.tables import routes_of
 from rdmacc.engine.select import why_not_compiled

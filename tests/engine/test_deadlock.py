@@ -109,20 +109,6 @@ def test_a_deadlock_is_found_while_others_go_on(engine):
     assert len(caught.value.ports) == 5
 
 
-@pytest.mark.parametrize(
-    ("graph", "hops", "why"),
-    [
-        (ring(5), 1, "one hop: what a link brings leaves for a host"),
-        (ring(5, pool=5_000_000), 2, "room for everything"),
-        (ring(5, rate="40Gbps"), 2, "links faster than what they carry"),
-    ],
-)
-def test_no_deadlock_without_a_reason(engine, graph, hops, why):
-    result = rdmacc.simulate(graph, clockwise(5, hops, "200kB"), "line-rate", engine=engine)
-    check_finished(result)
-    assert result.counters.pfc_violations == 0, why
-
-
 def test_a_long_pause_is_not_a_deadlock(engine):
     """A receiver of 1 Mb/s keeps its sender paused for 0.8 s: slow, not stuck."""
     graph = spokes(["10Gbps", "1Mbps"], buffer="60kB")

@@ -6,7 +6,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.formats import from_chakra, protobuf
+from rdmacc.formats import files, from_chakra
 
 US = 10**6
 COMP, SEND, RECV, COLL = 4, 5, 6, 7
@@ -73,15 +73,15 @@ def times(work, engine):
 )  # fmt: skip
 def test_numbers_are_as_protobuf_encodes_them(kind, value, expected):
     """Zigzag, two's complement and IEEE 754: protobuf.dev, Encoding."""
-    assert protobuf.signed(kind, value) == expected
+    assert files.signed(kind, value) == expected
     with pytest.raises(ValueError, match="is expected"):
-        protobuf.signed(kind, 5 if kind == "string" else b"5")
+        files.signed(kind, 5 if kind == "string" else b"5")
 
 
 @pytest.mark.parametrize(("data", "words"), [(b"\x0b", "wire type, 3"), (b"\x0d123", "truncated"), (b"\x80", "unterm")])
 def test_damaged_messages_are_errors(data, words):
     with pytest.raises(ValueError, match=words):
-        list(protobuf.fields(data))
+        list(files.fields(data))
 
 
 def test_a_node_has_the_bytes_that_protobuf_gives_it():

@@ -160,16 +160,3 @@ def test_a_window_in_proportion_to_the_rate():
     DcqcnHpcc.on_decrease_timer(params, qp, sender, us(4))
     assert sender.window_bytes == 26_000
     assert make()[2].window_bytes == UNLIMITED
-
-
-def test_a_new_rate_holds_from_the_next_packet(engine):
-    """The packet after a cut leaves at the old rate's time; the gap behind it is twice as long."""
-    scheme = rdmacc.preset("hpcc-ns3")["dcqcn"].replace(kmin_bytes=WIRE, kmax_bytes=WIRE)
-    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1MB")
-    watch = [probes.field("flow", 0, "highest_psn"), probes.field("flow", 0, "DcqcnHpcc.current_bps")]
-    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, until="20us", probes=watch)
-    cut_at = next(at for at, rate in samples(result, "DcqcnHpcc.current_bps 0") if rate < 100e9)
-    after = [at for at, _ in samples(result, "highest_psn 0") if at > cut_at]
-    alpha = (1 - 1 / 256) ** 4 + 1 / 256 * sum((1 - 1 / 256) ** n for n in range(3))
-    assert after[0] - cut_at < transmission(WIRE, 100e9)
-    assert after[1] - after[0] == pytest.approx(transmission(WIRE, 100e9) / (1 - alpha / 2), rel=0.01)

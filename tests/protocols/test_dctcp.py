@@ -20,7 +20,7 @@ from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.state import ACK, NAK, Message, QueuePair
 from rdmacc.units import us
-from tests.support import ACK_WIRE, WIRE, check_finished, packet_with, samples, transmission
+from tests.support import packet_with
 
 
 class Flow:
@@ -146,18 +146,6 @@ def test_the_window_keeps_its_least():
 # In the simulator
 
 
-def test_slow_start_in_time(engine):
-    """150 packets in four rounds of 10, 20, 40 and 80, behind the operating system's 300 us."""
-    graph = rdmacc.star(2, rate="10Gbps", delay="25us")
-    work = rdmacc.messages([("h0", "h1", 150 * 1460)])
-    scheme = rdmacc.scheme("dctcp", start_delay_ps="300us", kmin_bytes="22.5kB")
-    result = rdmacc.simulate(graph, work, scheme, engine=engine)
-    check_finished(result)
-    t, t_ack, d = transmission(1518, 10e9), transmission(64, 10e9), us(25)
-    round_trip = 2 * (t + d) + 2 * (t_ack + d)
-    assert result.flows["fct_ps"][0] == us(300) + 3 * round_trip + 79 * t + 2 * (t + d)
-
-
 def test_the_sawtooth(engine):
     """Fact 3: C = 10 Gb/s, RTT = 100 us, K = 40, two flows: alpha 0.18, the queue between 30.9 and 42 packets."""
     k, flows, wire = 40, 2, 1500
@@ -261,25 +249,3 @@ def test_any_sequence_of_acks_follows_the_rules(steps, last_bytes, line, g):
         rules.ack(*in_bytes, int(echo))
         assert (flow.sender.current_bps, flow.sender.alpha) == (rules.rate, rules.alpha)
         assert flow.transfer.reduced == rules.in_cwr
-
-
-# In the simulator
-
-
-def test_the_first_cut_at_the_computed_time(engine):
-    """Every packet that leaves others behind is marked: of two senders' packets the second one, then all."""
-    scheme = rdmacc.scheme("dctcp-hpcc", kmin_bytes=0)
-    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1MB")
-    result = rdmacc.simulate(
-        rdmacc.star(3),
-        work,
-        scheme,
-        engine=engine,
-        until="20us",
-        probes=[probes.field("flow", i, "DctcpHpcc.current_bps") for i in (0, 1)],
-    )
-    t, t_ack, d = transmission(WIRE, LINE), transmission(ACK_WIRE, LINE), us(1)
-    heard = t + d + 2 * t + d + 2 * (t_ack + d)  # h2's packet waits for h1's
-    for flow, at in ((1, heard), (0, heard + t)):
-        cut = next(sample for sample in samples(result, f"DctcpHpcc.current_bps {flow}") if sample[1] < LINE)
-        assert cut == (at, LINE / 2)

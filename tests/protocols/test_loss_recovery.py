@@ -14,7 +14,7 @@ from rdmacc.faults import ScriptedLoss
 from rdmacc.models.go_back_n import GoBackNGoodput
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.protocols.go_back_0 import GoBack0
-from rdmacc.protocols.go_back_n import TIMEOUT_REASONS, GoBackN, bytes_before, local_ack_timeout_ps
+from rdmacc.protocols.go_back_n import TIMEOUT_REASONS, GoBackN, bytes_before
 from rdmacc.protocols.improved_go_back_n import ImprovedGoBackN
 from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.ndp import Ndp
@@ -208,12 +208,6 @@ def test_the_literal_interval_is_between_any_two_naks():
     receiver.take(1, us(2))
     assert receiver.take(3, us(3))[1] == NONE  # another packet, but too early
     assert receiver.take(4, us(501))[1] == NAK
-
-
-@pytest.mark.parametrize(("exponent", "microseconds"), [(1, 8.192), (7, 524.288), (14, 67_108.864)])
-def test_infiniband_timeouts(exponent, microseconds):
-    """Fact 3: 4.096 us 2^n."""
-    assert local_ack_timeout_ps(exponent) == us(microseconds)
 
 
 # In the simulator

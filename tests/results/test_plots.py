@@ -135,6 +135,21 @@ def incast(scheme="line-rate", network=None, **more):
     return rdmacc.simulate(network, rdmacc.incast(4, "h0", "100kB", hosts=network), scheme, **more)
 
 
+def test_the_page_and_the_pictures(tmp_path):
+    result = incast(explain=True)
+    shown = result.animate("20us")
+    page = shown.save(tmp_path / "new" / "x.html").read_text(encoding="utf-8")
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "srcdoc" in shown._repr_html_()
+    from PIL import Image
+
+    with Image.open(shown.save(tmp_path / "x.gif")) as moving:
+        assert moving.n_frames == shown.utilisation.shape[1]
+    assert "0: h1 to h0" in str([text.get_text() for text in result.plot.network("10us").get_legend().get_texts()])
+    with pytest.raises(ConfigError, match="ends in .html or .gif"):
+        shown.save(tmp_path / "x.mp4")
+
+
 @pytest.mark.parametrize("recorded", ["trace", "explain"])
 def test_links_and_queues_agree_with_probes(recorded):
     watched = [probes.queue("s0", "h0"), probes.utilisation("s0", "h0", "5us")]

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rdmacc import rules as plain
 from rdmacc import state
 from rdmacc.engine.compiled.kernel import rules
 from rdmacc.engine.compiled.tables.layout import GLOBALS, INGRESS, PACKET, PORT, SWITCH
 from rdmacc.engine.records import MessageProgress, QueuePairUse, Routing, Transit, Transmitter
 from rdmacc.records import NEVER
-from rdmacc.rules import addressing, admission, links, pacing, pfc, progress, routing
-from rdmacc.rules import classes as class_rules
+from rdmacc.rules import addressing, links, pacing, progress, routing
 from rdmacc.rules.admission import IngressAccount, SharedBuffer
 from rdmacc.rules.classes import ClassTurns, TokenBucket
 from rdmacc.rules.pfc import PFC_FRAME_BYTES
@@ -61,12 +61,9 @@ KINDS = {"switch": (SwitchRow, SWITCH), "account": (IngressAccount, INGRESS), "p
          "packet": (Packet, PACKET)}  # fmt: skip
 PLAIN = {
     name: value
-    for module in (addressing, admission, class_rules, links, pacing, pfc, progress, routing)
-    for name, value in vars(module).items()
-    if isinstance(value, FunctionType) and value.__module__ == module.__name__ and not name.startswith("_")
+    for name, value in vars(plain).items()
+    if isinstance(value, FunctionType) and value.__module__.startswith(plain.__name__)
 }
-
-COMPILED_OTHERWISE = {"first_class", "headroom_bytes", "xoff_bytes"}  # by other rules, or not at all
 
 
 @pytest.fixture(params=["plain", "compiled"])
@@ -100,7 +97,7 @@ def side(request):
 def test_each_rule_is_compiled_from_the_one_that_python_calls():
     found = {name: value.py_func for name, value in vars(rules).items() if hasattr(value, "py_func")}
     compiled = {name: rule for name, rule in found.items() if rule.__module__ != rules.__name__}
-    assert compiled == {name: rule for name, rule in PLAIN.items() if name not in COMPILED_OTHERWISE}
+    assert compiled == PLAIN
 
 
 def test_engines_keep_the_same_fields():

@@ -14,7 +14,7 @@ from rdmacc.cli import scorecard as command
 from rdmacc.cli.main import app
 from rdmacc.explain.walk import KINDS
 from rdmacc.schemes.registry import SCHEMES
-from rdmacc.searches import case, finds, scorecard
+from rdmacc.searches import case, scorecard
 from rdmacc.searches.objectives import OBJECTIVES
 from rdmacc.show.tables import filled
 
@@ -95,13 +95,13 @@ def test_a_search_goes_on_from_the_runs_of_another():
 
 
 def test_the_page_has_the_finds_as_measured_now_and_each_change_removes_most_of_the_harm():
-    known = finds.finds()
+    known = scorecard.finds()
     assert sum(one.status != "stated" for one in known) >= 20
     page = (PAGES.parent / "background" / "scorecard.md").read_text()
     for one in known:
         before, after = (OBJECTIVES[one.objective].badness(run.objectives[0]) for run in one.runs)
         assert after < before / 2, one
-    assert page == filled(page, "finds", finds.text(known))
+    assert page == filled(page, "finds", scorecard.finds_text(known))
 
 
 def run(*arguments):
@@ -138,6 +138,14 @@ def test_a_users_file_is_scored_and_held_out(tmp_path, monkeypatch):
 def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ConfigError, match=message):
         raise run(*arguments).exception
+
+
+def test_the_table_is_shown_and_drawn(tmp_path):
+    shown = run("--plot", tmp_path / "map.png")
+    assert shown.exit_code == 0, shown.output
+    assert "dcqcn" in shown.stdout
+    assert (tmp_path / "map.png").stat().st_size > 10_000
+    assert run("dcqcn").stdout.count(".run(") == 15
 
 
 def test_the_bundled_table_has_every_scheme_and_its_lines_repeat_it():

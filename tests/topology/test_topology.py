@@ -19,7 +19,7 @@ from rdmacc.switch.buffer import DropTail
 from rdmacc.topology.base import port_rate_bps
 from rdmacc.topology.bounds import FASTEST_BPS, SLOWEST_BPS
 from rdmacc.topology.fabric import Fabric
-from rdmacc.units import MiB, gbps, transmission_ps, us
+from rdmacc.units import transmission_ps, us
 from rdmacc.workload import dragonfly_paths
 from tests.support import check_conservation, check_finished, mostly_at_night, refused
 
@@ -49,18 +49,6 @@ def test_builders_make_valid_networks(build):
     assert len(topology.hosts(graph)) + len(topology.switches(graph)) == len(graph)
     assert [name for tier in graph.graph["tiers"] for name in tier] == list(graph.nodes)
     assert all(graph.degree[host] == 1 for host in topology.hosts(graph))
-
-
-def test_defaults_and_units():
-    graph = topology.star(2, rate="25Gbps", delay="500ns", buffer="12MB")
-    assert graph.edges["h0", "s0"] == {"rate_bps": 25e9, "delay_ps": 500_000}
-    assert graph.nodes["s0"] == {"kind": "switch", "buffer_bytes": 12_000_000}
-    assert graph.nodes["h0"] == {"kind": "host"}
-    assert topology.star(2, buffer=1).nodes["s0"]["buffer_bytes"] == 1
-    assert topology.default_buffer_bytes("100Gbps") == MiB(32)
-    assert topology.default_buffer_bytes(gbps(50)) == MiB(16)
-    fast = topology.leaf_spine(2, 2, 1, rate="100Gbps", fabric_rate="400Gbps")
-    assert fast.nodes["leaf0"]["buffer_bytes"] == MiB(128)
 
 
 RATES, DELAYS = st.floats(1e9, 800e9), st.integers(100_000, 10**9).map(rdmacc.units.ps)

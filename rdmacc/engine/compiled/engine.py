@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.additions import Addition
 from rdmacc.engine.compiled.kernel import loop as kernel
 from rdmacc.engine.compiled.kernel.events import HEAP_PADDING
 from rdmacc.engine.compiled.kernel.messages import AWAITED
-from rdmacc.engine.compiled.kernel.timers import MAX_SLOTS
+from rdmacc.engine.compiled.machine_code.address import FEATURES
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
 from rdmacc.engine.compiled.machine_code.exceptions import Catcher
-from rdmacc.engine.compiled.machine_code.plain import FEATURES
 from rdmacc.engine.compiled.tables.clone import clone_of
-from rdmacc.engine.compiled.tables.layout import GLOBALS, MESSAGE, PORT, QP
+from rdmacc.engine.compiled.tables.layout import GLOBALS, MAX_SLOTS, MESSAGE, PORT, QP
 from rdmacc.engine.compiled.tables.queue_pairs import BLOCK
 from rdmacc.engine.compiled.tables.readout import outcome_of, pfc_state_of, restore, state_of
 from rdmacc.engine.compiled.tables.tables import Tables
@@ -27,6 +25,7 @@ from rdmacc.engine.compiled.windows import Windows
 from rdmacc.engine.fault_events import Told, held_interrupts, told
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.sent import Addition
 from rdmacc.engine.stalls import Livelock
 from rdmacc.engine.swap import sets_ports
 from rdmacc.handlers.hooks import records_of
@@ -39,9 +38,8 @@ _CHUNK = 2_000_000  # events between two looks at signals, at most
 _CHUNK_S = 0.2  # how long they may take: Ctrl-C and a progress bar wait for their end
 
 _PLACES: Any = GLOBALS.fields
-_NOW, _UNFINISHED, _EVENTS, _UNDELIVERED, _N_MESSAGES, _FIRST_ENDED, _RESERVE = (
-    _PLACES[name][1] // 8
-    for name in ("now_ps", "unfinished", "events", "undelivered", "n_messages", "first_ended", "reserve_packets")
+_NOW, _UNFINISHED, _EVENTS, _FIRST_ENDED, _RESERVE = (
+    _PLACES[name][1] // 8 for name in ("now_ps", "unfinished", "events", "first_ended", "reserve_packets")
 )
 _CAPACITY, _HEAP, _WHEEL = (_PLACES[name][1] // 8 for name in ("event_capacity", "heap_length", "wheel_count"))
 """Where they are among the words of a row of globals."""
@@ -106,7 +104,7 @@ class CompiledEngine(Tables):
         self.is_early = self._opens_early()
         self._first_calls = [self._call_of("on_port", self._memory["port"], self.ports_in_order)]
         if self.is_early:
-            slots = sum(int(self.globals[f"n_{kind}_slots"]) for kind in ("sender", "receiver"))
+            slots = len(self.hooks.timers["Sender"]) + len(self.hooks.timers["Receiver"])
             wanted = self.first_events + self.plan.n_qps * slots
             if wanted > int(self.globals["event_capacity"]):
                 self.queue.grow(wanted)
@@ -168,7 +166,7 @@ class CompiledEngine(Tables):
     def open_more(self) -> None:
         """Free the queue pairs that have finished and create the next batch."""
         if self.n_ready:
-            armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
+            armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(len(self.hooks.timers["Receiver"]))]
             self.queue_pairs.release(self.packet_rows.queue_pairs, armed)
         starts = self.starts[self.n_ready : self.n_ready + _STARTS]
         self.n_ready += len(starts)
@@ -220,9 +218,9 @@ class CompiledEngine(Tables):
         self._memory["skipped_first"][number] = used
         self.used_words = used + one.packets // 64 + 1
         if pair is not None:
-            place = int(self.used_places[pair.port])
-            self.used_places[pair.port] += 1
-            self._memory["places"][int(self.ports["first_place"][pair.port]) + place] = one.qp
+            place = int(self.used_places[pair.nic])
+            self.used_places[pair.nic] += 1
+            self._memory["places"][int(self.ports["first_place"][pair.nic]) + place] = one.qp
             self.queue_pairs.add(pair, place, number)
             if self.hooks.addresses["on_advertise"]:
                 self._fill_advertised(np.append(self._qp_dst, one.dst))
@@ -246,7 +244,7 @@ class CompiledEngine(Tables):
     def has_room(self, one: Addition) -> bool:
         if one.number >= len(self._all_messages) or self.used_words + one.packets // 64 + 1 > self.all_words:
             return False
-        return one.pair is None or bool(self.used_places[one.pair.port] < self.all_places[one.pair.port])
+        return one.pair is None or bool(self.used_places[one.pair.nic] < self.all_places[one.pair.nic])
 
     def regrow(self, plan: Plan, one: Addition) -> None:
         """Make room for a message, and for as many again as there are: on a plan of all messages before it."""
@@ -381,7 +379,6 @@ class CompiledEngine(Tables):
         return events[events[:, 1] < self._first_probe, 0]
 
     def peek(self) -> tuple[int, int] | None:
-        """Return time and rank of the next event, None if there is none."""
         self.windows.leave()
         if not self.globals["heap_length"]:
             return None

@@ -6,15 +6,14 @@ from types import FunctionType
 from typing import Any, Generic, TypeVar
 
 from rdmacc.bits import make_bits
-from rdmacc.engine.additions import Pair
-from rdmacc.engine.reference.core import Core
+from rdmacc.engine.records import MESSAGE_COLUMNS
+from rdmacc.engine.reference.core import Computation, Core, Message, QueuePair
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import schedule_computation, schedule_start
-from rdmacc.engine.reference.nic import NicPort
+from rdmacc.engine.reference.nic import NicPort, ScanningNicPort
 from rdmacc.engine.reference.ports import Port
-from rdmacc.engine.reference.scanning_nic import ScanningNicPort
 from rdmacc.engine.reference.switches import Switch, SwitchPort
-from rdmacc.engine.reference.traffic import Computation, Message, QueuePair
+from rdmacc.engine.sent import Pair
 from rdmacc.handlers.hooks import bits_of
 
 _Thing = TypeVar("_Thing")
@@ -59,20 +58,15 @@ def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
 
 
 def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host], pairs: Iterable[Pair]) -> None:
-    scheme, fabric, make = net.plan.scheme, net.plan.fabric, _Maker(net, QueuePair, "qp")
+    make = _Maker(net, QueuePair, "qp")
     for pair in pairs:
         qp = make()
-        nic, reply_nic = ports[pair.port], ports[pair.reply_port]
+        for name, value in zip(pair._fields, pair):
+            setattr(qp, name, value)
+        nic, reply_nic = ports[pair.nic], ports[pair.reply_nic]
         assert isinstance(nic, NicPort)
         assert isinstance(reply_nic, NicPort)
-        qp.number, qp.src, qp.dst = pair.number, pair.src, pair.dst
         qp.nic, qp.reply_nic = nic, reply_nic
-        qp.line_bps = qp.rate_bps = float(fabric.port_rate_bps[pair.port])
-        qp.peer_line_bps = float(fabric.port_rate_bps[pair.reply_port])
-        qp.base_rtt_ps, qp.base_delay_ps = pair.base_rtt_ps, pair.base_delay_ps
-        qp.payload_bytes, qp.wire_bytes = scheme.payload_bytes, scheme.wire_bytes
-        qp.remaining, qp.paths = pair.remaining, pair.paths
-        qp.chance_key, qp.reply_chance_key = pair.chance_key, pair.reply_chance_key
         hosts[qp.dst].expect(qp)
         if net.on_open is not None:
             net.on_open(qp)
@@ -82,12 +76,8 @@ def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]
 def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
     """Make `net.messages`, and schedule those that wait for no other."""
     plan = net.plan
-    columns = (
-        "qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight", "waits_for",
-        "priority",
-    )  # fmt: skip
-    values: list[Any] = [getattr(plan, name)[: plan.n_messages].tolist() for name in columns]
-    add_messages(net, hosts, (dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)))
+    values: list[Any] = [getattr(plan, name)[: plan.n_messages].tolist() for name in MESSAGE_COLUMNS]
+    add_messages(net, hosts, (dict(zip(MESSAGE_COLUMNS, row, strict=True)) for row in zip(*values, strict=True)))
 
 
 def add_messages(net: Core, hosts: Mapping[int, Host], rows: Iterable[Mapping[str, Any]]) -> None:

@@ -1,19 +1,83 @@
 """What the parts of a network share: the plan, the clock, the scheme's handlers, messages and totals."""
 
-from collections import defaultdict
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
 
+from collections import defaultdict, deque
+from collections.abc import Callable
+from types import new_class
+from typing import TYPE_CHECKING, Any
+
+from rdmacc import state
 from rdmacc.component import HOOKS
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.records import ComputationProgress, MessageProgress, QueuePairUse, Transit
 from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.events import Environment
-from rdmacc.engine.reference.traffic import Computation, Message, Packet, QueuePair, packet_class
 from rdmacc.engine.trace import DROPPED, Trace
 from rdmacc.handlers.checked import Trail
-from rdmacc.handlers.hooks import Slot, has_requests
-from rdmacc.rules.admission import queue_limit_bytes
+from rdmacc.handlers.hooks import Components, Slot, has_requests
+from rdmacc.rules import *
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, KIND_NAMES, NAK, NUM_CLASSES, RETURN
+
+if TYPE_CHECKING:
+    from rdmacc.engine.reference.nic import NicPort
+
+
+class Ingress(IngressAccount):
+    """A switch's account of the packets that arrived by a port in a class."""
+
+    __slots__ = ("cls", "port")
+
+    def __init__(self, port: int, cls: int, headroom_bytes: int) -> None:
+        super().__init__()
+        self.port, self.cls, self.headroom_bytes = port, cls, headroom_bytes
+
+
+class Packet(state.Packet, Transit):
+    __slots__ = ("ingress",)
+
+    ingress: Ingress  # in a switch: the account that its bytes are in
+
+
+def packet_class(components: Components) -> type[Packet]:
+    headers = [record for part in components if (record := part.record("Header")) is not None]
+    made: type[Packet] = new_class("Packet", (Packet, *headers))
+    made.__init__ = made.reset  # type: ignore[method-assign]  # spares a call for each packet
+    return made
+
+
+class Message(state.Message, MessageProgress):
+    """A message, both sides. The components' records are attributes of it: `transfer0`, ..."""
+
+    __slots__ = ("queue_pair",)
+
+    queue_pair: QueuePair
+
+
+class QueuePair(state.QueuePair, QueuePairUse):
+    """A queue pair: its unacknowledged messages, first in, first out, and the ports that serve it.
+
+    The components' records are attributes of it: `sender0`, `receiver0`, ...
+    """
+
+    __slots__ = ("first_message", "nic", "pending", "reply_nic")
+
+    nic: NicPort  # the sender's port
+    reply_nic: NicPort  # the receiver's
+    first_message: Message
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending: deque[Message] = deque()
+
+
+class Computation(ComputationProgress):
+    __slots__ = ("duration_ps", "number", "src")
+
+    number: int
+    src: int
+    duration_ps: int
+
 
 Hook = Callable[..., None] | None
 """The scheme's handlers for an occasion, as one function; None where no component takes part."""

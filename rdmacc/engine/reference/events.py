@@ -11,7 +11,7 @@ from typing import Any
 
 import simpy
 
-from rdmacc.rules.ranks import LAST_ORDER, ORDER_SHIFT, next_order, rank_in
+from rdmacc.rules import *
 
 SIMPY_PRIORITY = 1  # the highest priority of SimPy's own events (`simpy.events.NORMAL`); every rank is above it
 

@@ -2,16 +2,13 @@
 
 from rdmacc import state
 from rdmacc.engine.records import Clock
-from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.core import Core, Message, Packet, QueuePair
 from rdmacc.engine.reference.messages import after_sender, count_down, note_end
 from rdmacc.engine.reference.nic import NicPort
 from rdmacc.engine.reference.ports import Port
-from rdmacc.engine.reference.traffic import Message, Packet, QueuePair
 from rdmacc.engine.trace import QUEUED
 from rdmacc.records import NEVER
-from rdmacc.rules.addressing import address_reply, reply_class
-from rdmacc.rules.links import read_clock
-from rdmacc.rules.progress import is_delivered
+from rdmacc.rules import *
 from rdmacc.state import DATA, NONE, PAUSE, REQUEST
 
 

@@ -3,11 +3,9 @@
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.traffic import Computation, Message, QueuePair
+from rdmacc.engine.reference.core import Computation, Core, Message, QueuePair
 from rdmacc.records import NEVER
-from rdmacc.rules import progress
-from rdmacc.rules.ranks import START
+from rdmacc.rules import START, progress
 
 
 def schedule_start(net: Core, message: Message, time_ps: int) -> None:

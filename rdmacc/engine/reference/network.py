@@ -1,8 +1,8 @@
 """The reference engine: the objects of a plan, run on a SimPy environment.
 
 Start reading here. `build` makes hosts and switches with their ports (`hosts`, `nic`, `switches`, `ports`) and what
-they send (`traffic`, with its life in `messages` and its deadlines in `timers`). All of them share the network as `net`
-(`core`). Decisions that the compiled engine takes too are rules (`rdmacc.rules`).
+they send, with its life in `messages` and its deadlines in `timers`. All of them share the network as `net` (`core`).
+Decisions that the compiled engine takes too are rules (`rdmacc.rules`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.additions import Addition, pairs_of
 from rdmacc.engine.fault_events import Told, told
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
@@ -25,6 +24,7 @@ from rdmacc.engine.reference.probes import Probes
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
+from rdmacc.engine.sent import Addition, pairs_of
 from rdmacc.engine.stalls import Livelock
 from rdmacc.engine.swap import sets_ports
 from rdmacc.errors import ConfigError, HandlerError, RdmaccError
@@ -32,7 +32,7 @@ from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import limits_of
 from rdmacc.lifetimes import uncollected
 from rdmacc.records import NEVER
-from rdmacc.rules.ranks import LAST_ORDER, PROBE, rank_in
+from rdmacc.rules import *
 from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE, RESUME
 from rdmacc.topology.fabric import Fabric
@@ -92,7 +92,6 @@ class Network(Core):
         self.env.step()
 
     def peek(self) -> tuple[int, int] | None:
-        """Return time and rank of the next event, None if there is none."""
         return self.env.queue[0][:2] if self.env.queue else None
 
     @property

@@ -7,14 +7,9 @@ from collections.abc import Callable
 
 from rdmacc import state
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
-from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.traffic import Packet
+from rdmacc.engine.reference.core import Core, Packet
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.rules.admission import fits_queue
-from rdmacc.rules.classes import ClassTurns, TokenBucket, choose_class, credit_ready_ps, spend_credit
-from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
-from rdmacc.rules.pfc import obey, write_frame
-from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE
+from rdmacc.rules import *
 from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES
 
 
@@ -193,16 +188,12 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         if flight:
             head = flight[0]
             self.env.call_in_order(head.arrival_ps, self._arrival_rank, head.order, self._deliver)
-        if self._may_lose and self._is_lost(packet):
+        if self._may_lose and (is_lost(self, packet) or (self._has_scripts and self.net.is_scripted_loss(packet))):
             self._lose(packet, now)
             return
         if self.net.trace is not None:
             self.net.trace.add(now, ARRIVED, self.number, packet)
         self.receive(packet, self.reverse, now)
-
-    def _is_lost(self, packet: Packet) -> bool:
-        """Return whether the link loses a packet: by chance, or as a script says."""
-        return is_lost(self, packet) or (self._has_scripts and self.net.is_scripted_loss(packet))
 
     def _lose(self, packet: Packet, now: int) -> None:
         """Count a packet that the link has lost, and drop it."""

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from rdmacc.component import OWNERS
+from rdmacc.engine.plan import Watch
 from rdmacc.engine.reference.core import Core
-from rdmacc.engine.watches import Watch
-from rdmacc.rules.ranks import PROBE
+from rdmacc.rules import *
 
 Samples = list[tuple[int, float]]  # times and values
 
@@ -18,12 +19,9 @@ class Probes:
         self.samples: list[Samples] = [[] for _ in net.plan.watches]
         self._net = net
         self.on_change: list[tuple[Any, str, Samples]] = []
-        things = {
-            "port": ports, "egress": ports, "host": nodes, "endpoint": nodes, "message": net.messages,
-            "transfer": net.messages,
-        }  # fmt: skip
+        things: dict[str, Sequence[Any]] = {"port": ports, "host": nodes, "message": net.messages, "qp": net.qps}
         for number, watch in enumerate(net.plan.watches):
-            record = things.get(watch.record, net.qps)[watch.number]
+            record = things[OWNERS.get(watch.record.capitalize(), watch.record)][watch.number]
             if watch.component >= 0:
                 record = getattr(record, f"{watch.record}{watch.component}")
             if watch.probe.every_ps is None:

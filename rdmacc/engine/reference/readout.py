@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.engine import outcome
+from rdmacc.engine.records import TOTALS
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.probes import Samples
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.handlers.hooks import transfer_fields
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES, REQUEST
+from rdmacc.state import DATA_CLASS, KIND_NAMES, NUM_CLASSES
 
 
 def outcome_of(
@@ -25,6 +26,8 @@ def outcome_of(
     is_paused = _column(ports, "paused") != 0
     of_ports["paused_ps"] += np.where(is_paused, now - _column(ports, "paused_since_ps"), 0)
     packets = [packet for port in ports for queue in (*port.queues, port.flight) for packet in queue]
+    counted = vars(net) | {f"{name}s": count for name, count in zip(KIND_NAMES, net.reply_counts)}
+    counted |= {"events": events, "live_packets": len(packets)}
     return outcome.RunOutcome(
         messages={name: _column(net.messages, name) for name in outcome.MESSAGE_COUNTERS},
         computation={name: _column(net.computation, name) for name in outcome.COMPUTATION_COUNTERS},
@@ -35,21 +38,8 @@ def outcome_of(
         },
         buffer_peak_bytes=np.array([node.peak_bytes if isinstance(node, Switch) else 0 for node in nodes]),
         totals={
-            "events": events,
-            "sent_bytes": net.sent_bytes,
-            "accepted_bytes": net.accepted_bytes,
-            "discarded_bytes": net.discarded_bytes,
-            "dropped_bytes": net.dropped_bytes,
-            "trimmed_bytes": net.trimmed_bytes,
+            **{name: counted[name] for name in TOTALS},
             "in_flight_bytes": sum(packet.payload_bytes for packet in packets),
-            "live_packets": len(packets),
-            "marked_arrivals": net.marked_arrivals,
-            "acks": net.reply_counts[ACK],
-            "naks": net.reply_counts[NAK],
-            "cnps": net.reply_counts[CNP],
-            "credits": net.reply_counts[CREDIT],
-            "adverts": net.reply_counts[ADVERT],
-            "requests": net.reply_counts[REQUEST],
         },
         samples=[
             (np.array([t for t, _ in pairs], dtype=np.int64), np.array([v for _, v in pairs], dtype=np.float64))

@@ -3,36 +3,11 @@
 from __future__ import annotations
 
 from rdmacc.engine.records import Routing
-from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.core import Core, Ingress, Packet
 from rdmacc.engine.reference.ports import Port
-from rdmacc.engine.reference.traffic import Ingress, Packet
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.records import NEVER
-from rdmacc.rules.admission import (
-    SharedBuffer,
-    admit_lossless,
-    admit_lossy,
-    fits_queue,
-    queue_limit_bytes,
-    release_lossless,
-    release_lossy,
-)
-from rdmacc.rules.pfc import may_resume, must_pause
-from rdmacc.rules.routing import (
-    ADAPTIVE,
-    SPRAY_ROUND_ROBIN,
-    SYMMETRIC,
-    cut_payload,
-    draw_deflection,
-    first_in_scan,
-    flowlet_place,
-    is_deflection_port,
-    route_key,
-    wait_ps,
-    way_by_distance,
-    way_by_packet,
-    way_in_turn,
-)
+from rdmacc.rules import *
 from rdmacc.state import (
     ACCEPT,
     DATA,

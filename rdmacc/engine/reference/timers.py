@@ -3,13 +3,12 @@
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.core import Core, Message, QueuePair
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import after_sender
-from rdmacc.engine.reference.traffic import Message, QueuePair
 from rdmacc.handlers.hooks import Slot
 from rdmacc.records import NEVER
-from rdmacc.rules.ranks import TIMERS
+from rdmacc.rules import *
 
 
 def arm(net: Core, hosts: dict[int, Host], owner: Any, slot: Slot) -> None:

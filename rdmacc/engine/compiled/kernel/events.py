@@ -194,17 +194,15 @@ def node_of_timer(g, rank, number):
         return port_at(g, number).node
     if rank < SENDER_TIMER:
         return qp_at(g, number).src
-    if rank < RECEIVER_TIMER:
-        return qp_at(g, number // g.n_sender_slots).src
-    if rank < TRANSFER_TIMER:
-        return qp_at(g, number // g.n_receiver_slots).dst
-    if rank < ENDPOINT_TIMER:
-        return message_at(g, number // g.n_transfer_slots).src
-    if rank < EGRESS_TIMER:
-        return number // g.n_endpoint_slots
-    if rank < PROBE:
-        return port_at(g, number // g.n_egress_slots).node
-    return watch_at(g.watches + number * _WATCH_BYTES).node
+    if rank >= PROBE:
+        return watch_at(g.watches + number * _WATCH_BYTES).node
+    kind = (rank - SENDER_TIMER) >> RANK_SHIFT
+    owner = number // count_slots(g, kind)
+    if kind < 2:
+        return qp_at(g, owner).dst if kind else qp_at(g, owner).src
+    if kind == 2:
+        return message_at(g, owner).src
+    return owner if kind == 3 else port_at(g, owner).node
 
 
 @jit

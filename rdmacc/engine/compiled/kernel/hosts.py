@@ -1,10 +1,10 @@
 """Hosts of the kernel, and timers. Mirrors `Host` of `rdmacc.engine.reference.hosts`, function by function."""
 
 from rdmacc.engine.compiled.kernel.messages import after_sender, count_down, note_end
+from rdmacc.engine.compiled.kernel.nic import advance
 from rdmacc.engine.compiled.kernel.ports import enqueue, pause_or_resume, schedule, send_request
 from rdmacc.engine.compiled.kernel.rows import *
-from rdmacc.engine.compiled.kernel.scanning_nic import advance
-from rdmacc.engine.compiled.kernel.timers import MAX_SLOTS, arm, arm_slots, call_sender, new_request, slot_offset
+from rdmacc.engine.compiled.kernel.timers import arm, arm_slots, call_sender, new_request, owner_row
 
 
 @jit
@@ -207,18 +207,18 @@ def send(g, number, qp_number, message_number, now):
 
 @jit
 def expire(g, kind, owner, slot, now):
-    row, first_rank = owner_row(g, kind, owner)
-    at = row + slot_offset(g, kind, slot)
+    row, timer = owner_row(g, kind, owner), timer_row(g, kind, slot)
+    at = row + load_i8(timer)
     if load_i8(at + 8) != now:
         return
     store_i8(at + 8, NEVER)
     deadline = load_i8(at)
     if deadline > now:
         if deadline < NEVER:
-            arm_slots(g, kind, 1 << slot, row, first_rank)
+            arm_slots(g, kind, 1 << slot, owner)
         return
     store_i8(at, NEVER)
-    handler = load_i8(g.timers + (kind * MAX_SLOTS + slot) * 16 + 8)
+    handler = load_i8(timer + 8)
     if kind == 0:
         qp = qp_at(g, owner)
         rate_bps, window_bytes, credits = qp.rate_bps, qp.window_bytes, qp.credits
@@ -266,17 +266,3 @@ def expire(g, kind, owner, slot, now):
             after_sender(g, qp, message, now)
         elif host_at(g, node).pick:
             pick_messages(g, host_at(g, node), now)
-
-
-@jit
-def owner_row(g, kind, owner):
-    """Return the row of a timer's owner and the rank of its first timer."""
-    if kind == 0:
-        return g.qps + owner * g.qp_bytes, SENDER_TIMER + owner * g.n_sender_slots
-    if kind == 1:
-        return g.qps + owner * g.qp_bytes, RECEIVER_TIMER + owner * g.n_receiver_slots
-    if kind == 2:
-        return g.messages + owner * g.message_bytes, TRANSFER_TIMER + owner * g.n_transfer_slots
-    if kind == 3:
-        return g.hosts + owner * g.host_bytes, ENDPOINT_TIMER + owner * g.n_endpoint_slots
-    return g.ports + owner * g.port_bytes, EGRESS_TIMER + owner * g.n_egress_slots

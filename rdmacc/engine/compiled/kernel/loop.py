@@ -159,15 +159,7 @@ def pace(g, number, now):
 def dispatch_timer(g, rank, now):
     kind = (rank - SENDER_TIMER) >> RANK_SHIFT
     number = rank & RANK_MASK
-    count = g.n_sender_slots
-    if kind == 1:
-        count = g.n_receiver_slots
-    elif kind == 2:
-        count = g.n_transfer_slots
-    elif kind == 3:
-        count = g.n_endpoint_slots
-    elif kind == 4:
-        count = g.n_egress_slots
+    count = count_slots(g, kind)
     expire(g, kind, number // count, number % count, now)
 
 

@@ -4,7 +4,6 @@ from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.ports import schedule, send_request
 from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.kernel.timers import call_sender, cancel
-from rdmacc.rules.progress import GAVE_UP
 
 _FAILED = 1 << 40
 
@@ -73,9 +72,9 @@ def finish(g, qp_number, number, now):
         note_end(g, number)
     if g.has_dependents:
         count_down(g, number, now, True)
-    cancel(g, 2, g.n_transfer_slots, message_row(g, number), NEVER)
+    cancel(g, 2, number)
     if close_pair(qp):
-        cancel(g, 0, g.n_sender_slots, qp_row(g, qp_number), NEVER)
+        cancel(g, 0, qp_number)
     g.unfinished -= 1
 
 
@@ -88,7 +87,7 @@ def give_up(g, number, reason, now):
         g.undelivered -= 1
     if message.is_open:
         finish(g, message.qp, number, now)
-        cancel(g, 0, g.n_sender_slots, qp_row(g, message.qp), NEVER)
+        cancel(g, 0, message.qp)
         qp_at(g, message.qp).closed = 1
     else:
         if message.is_awaited:

@@ -1,6 +1,6 @@
 """Ports of the kernel. Mirrors `rdmacc.engine.reference.ports`, function by function."""
 
-from rdmacc.engine.compiled.kernel.nic import join_line, send_next_nic
+from rdmacc.engine.compiled.kernel.nic import has_work, join_line, join_scanned_line, send_next_nic, send_next_scanning
 from rdmacc.engine.compiled.kernel.queues import (
     join_queue,
     next_class,
@@ -12,7 +12,6 @@ from rdmacc.engine.compiled.kernel.queues import (
     wake_at_end,
 )
 from rdmacc.engine.compiled.kernel.rows import *
-from rdmacc.engine.compiled.kernel.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.kernel.timers import complete_request
 
 

@@ -6,16 +6,11 @@ memory by address, rows, the compiled rules and the constants of both engines.
 
 from rdmacc.engine.compiled.kernel.rules import *
 from rdmacc.engine.compiled.machine_code.address import *
-from rdmacc.engine.compiled.machine_code.plain import *
 from rdmacc.engine.compiled.machine_code.units import *
 from rdmacc.engine.compiled.tables import layout
 from rdmacc.engine.trace import *
 from rdmacc.records import *
-from rdmacc.rules import ranks
-from rdmacc.rules.ranks import *
 from rdmacc.state import *
-
-next_order, rank_in, rank_without_order = jit(ranks.next_order), jit(ranks.rank_in), jit(ranks.rank_without_order)
 
 _packet = record_at(layout.PACKET)
 _message = record_at(layout.MESSAGE)
@@ -36,7 +31,7 @@ _BACKLOG_BYTES = layout.BACKLOG.itemsize
 _INGRESS_BYTES = layout.INGRESS.itemsize
 _trace_row = record_at(ROW)
 _TRACE_BYTES = ROW.itemsize
-_QUEUES_AT, _CACHE_LINE = layout.QUEUES_AT, layout.CACHE_LINE
+_QUEUES_AT, _CACHE_LINE, _MAX_SLOTS = layout.QUEUES_AT, layout.CACHE_LINE, layout.MAX_SLOTS
 
 
 @jit
@@ -118,6 +113,17 @@ def backlog_of(g, port, cls):
 def ingress_at(g, number):
     """Return a PFC account: of what came in through port `number // NUM_CLASSES` in class `number % NUM_CLASSES`."""
     return _ingress(ingress_row(g, number))
+
+
+@jit
+def timer_row(g, kind, slot):
+    """Return the row of a deadline of a kind of record; behind the last one, at `MAX_SLOTS`, is their number."""
+    return g.timers + (kind * (_MAX_SLOTS + 1) + slot) * 16
+
+
+@jit
+def count_slots(g, kind):
+    return load_i8(timer_row(g, kind, _MAX_SLOTS))
 
 
 @jit

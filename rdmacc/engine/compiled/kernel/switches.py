@@ -6,7 +6,6 @@ from rdmacc.engine.compiled.kernel.ports import enqueue, forward, pause_or_resum
 from rdmacc.engine.compiled.kernel.queues import release, run_port_hook, send_pfc
 from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.tables.layout import ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT
-from rdmacc.rules.routing import ADAPTIVE, FLOWLETS, SPRAY_ROUND_ROBIN, SYMMETRIC
 
 
 @jit

@@ -7,24 +7,31 @@ transfers, 36-47 endpoints, 48-59 egresses.
 
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.rows import *
-
-MAX_SLOTS = 12  # deadlines of one record kind in a scheme, at most
-
-KINDS = ("Sender", "Receiver", "Transfer", "Endpoint", "Egress")
-"""Record kinds with deadlines, in the order of their bits and of the rows of `g.timers`."""
+from rdmacc.engine.compiled.tables.layout import MAX_SLOTS
 
 _MASK = (1 << MAX_SLOTS) - 1
 
 
 @jit
-def slot_offset(g, kind, slot):
-    """Return the offset of a deadline in its owner's row; its `_armed` companion follows it."""
-    return load_i8(g.timers + (kind * MAX_SLOTS + slot) * 16)
+def owner_row(g, kind, owner):
+    """Return the address of the row that holds a deadline."""
+    if kind < 2:
+        return qp_row(g, owner)
+    if kind == 2:
+        return message_row(g, owner)
+    return g.hosts + owner * g.host_bytes if kind == 3 else g.ports + owner * g.port_bytes
 
 
 @jit
-def arm_slots(g, kind, bits, row, first_rank):
+def slot_offset(g, kind, slot):
+    """Return the offset of a deadline in its owner's row; its `_armed` companion follows it."""
+    return load_i8(timer_row(g, kind, slot))
+
+
+@jit
+def arm_slots(g, kind, bits, owner):
     """Schedule an event for each deadline in a set."""
+    row, first_rank = owner_row(g, kind, owner), SENDER_TIMER + (kind << RANK_SHIFT) + owner * count_slots(g, kind)
     slot = 0
     while bits:
         if bits & 1:
@@ -39,27 +46,20 @@ def arm_slots(g, kind, bits, row, first_rank):
 @jit
 def arm(g, due, qp, message, node, port):
     """Schedule what a hook's return value asks for; the numbers are those of the records it was called with."""
-    bits = due & _MASK
-    if bits:
-        arm_slots(g, 0, bits, g.qps + qp * g.qp_bytes, SENDER_TIMER + qp * g.n_sender_slots)
-    bits = (due >> MAX_SLOTS) & _MASK
-    if bits:
-        arm_slots(g, 1, bits, g.qps + qp * g.qp_bytes, RECEIVER_TIMER + qp * g.n_receiver_slots)
-    bits = (due >> 2 * MAX_SLOTS) & _MASK
-    if bits:
-        arm_slots(g, 2, bits, g.messages + message * g.message_bytes, TRANSFER_TIMER + message * g.n_transfer_slots)
-    bits = (due >> 3 * MAX_SLOTS) & _MASK
-    if bits:
-        arm_slots(g, 3, bits, g.hosts + node * g.host_bytes, ENDPOINT_TIMER + node * g.n_endpoint_slots)
-    bits = (due >> 4 * MAX_SLOTS) & _MASK
-    if bits:
-        arm_slots(g, 4, bits, g.ports + port * g.port_bytes, EGRESS_TIMER + port * g.n_egress_slots)
+    kind = 0
+    while due:
+        if due & _MASK:
+            owner = qp if kind < 2 else message if kind == 2 else node if kind == 3 else port
+            arm_slots(g, kind, due & _MASK, owner)
+        due >>= MAX_SLOTS
+        kind += 1
 
 
 @jit
-def cancel(g, kind, count, row, never):
-    for slot in range(count):
-        store_i8(row + slot_offset(g, kind, slot), never)
+def cancel(g, kind, owner):
+    row = owner_row(g, kind, owner)
+    for slot in range(count_slots(g, kind)):
+        store_i8(row + slot_offset(g, kind, slot), NEVER)
 
 
 @jit

@@ -1,10 +1,11 @@
 """The kernel's loop in windows: as `run_kernel`, a window of one node at a time (`rdmacc.engine.compiled.windows`)."""
 
-from rdmacc.engine.compiled.kernel.crossings import globals_of, receive_crossings, release_all, wait_for_all
 from rdmacc.engine.compiled.kernel.events import GRAIN_BITS, go_to, next_bucket, pop_event, step_of, wheel_event
 from rdmacc.engine.compiled.kernel.loop import *
 from rdmacc.engine.compiled.kernel.messages import end_computation, start
-from rdmacc.engine.compiled.kernel.timers import KINDS, slot_offset
+from rdmacc.engine.compiled.kernel.queues import globals_of, receive_crossings, release_all, wait_for_all
+from rdmacc.engine.compiled.kernel.timers import slot_offset
+from rdmacc.engine.compiled.tables.layout import KINDS
 
 _OPEN = -1
 _TRANSFER = KINDS.index("Transfer")
@@ -178,5 +179,6 @@ def is_handled(g, rank, now):
     if rank >= ENDPOINT_TIMER:
         return False
     number = rank & RANK_MASK
-    at = message_row(g, number // g.n_transfer_slots) + slot_offset(g, _TRANSFER, number % g.n_transfer_slots)
+    count = count_slots(g, _TRANSFER)
+    at = message_row(g, number // count) + slot_offset(g, _TRANSFER, number % count)
     return load_i8(at + 8) == now and load_i8(at) <= now

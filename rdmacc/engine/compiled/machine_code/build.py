@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from rdmacc.engine.compiled.kernel import loop as kernel
 from rdmacc.engine.compiled.kernel.windows import run_windows
+from rdmacc.engine.compiled.machine_code.address import IN_TIME, PLAIN, SILENT
 from rdmacc.engine.compiled.machine_code.cache import cache_folder, is_kept, kept
-from rdmacc.engine.compiled.machine_code.plain import IN_TIME, PLAIN, SILENT
 from rdmacc.engine.compiled.machine_code.units import MachineCode, object_code
 from rdmacc.sources import patched, taint
 
@@ -43,7 +43,7 @@ _NOTING = {
 class Kernel(NamedTuple):
     """What Python calls of the kernel, as `rdmacc.engine.compiled.kernel.loop` describes it.
 
-    `run_plain` and `run_windows` are for simulations without the features of the module `plain`; `run_beside` is
+    `run_plain` and `run_windows` are for simulations without features (`machine_code.address`); `run_beside` is
     `run_windows` for one of several threads.
     """
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdmacc import state
-from rdmacc.component import HOOKS
+from rdmacc.component import HOOKS, TIMERS
 from rdmacc.engine import records
 from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
@@ -35,6 +35,12 @@ ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT = (1 << 24) - 1, 1 << 24, 25
 whether their numbers are consecutive, and, from bit ROUTE_SHIFT on, the first port or else the place in the list
 of ports.
 """
+
+
+MAX_SLOTS = 12  # deadlines of one record kind in a scheme, at most
+
+KINDS = tuple(TIMERS)
+"""Record kinds with deadlines, in the order of their bits and of the rows of `g.timers`."""
 
 
 class _Packet(Record):
@@ -87,7 +93,7 @@ class _Crossing(Record):
 
 
 class _Line(Record):
-    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.kernel.bit_trees`)."""
+    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.kernel.nic`)."""
 
     line = Int(doc="address of the lower levels of its lines, -1 without any")
     line_words = Int32(doc="words of their lowest level")
@@ -135,7 +141,7 @@ class _Sample(Record):
 def feature(field: Any) -> Any:
     """Declare a field that enables a rarely used feature and otherwise stays 0.
 
-    The plain kernel (`rdmacc.engine.compiled.machine_code.plain`) is compiled for runs in which all of them are 0.
+    The plain kernel (`rdmacc.engine.compiled.machine_code.address`) is compiled for runs in which all of them are 0.
     """
     return replace(field, is_feature=True)
 
@@ -296,12 +302,7 @@ class SchemeNumbers(Record):
     returns_headers = feature(Int())
     params = Int()
     has_requests = Int(doc="1 if a handler of a sender asks for a packet that is not data")
-    timers = Int(doc="rows of (deadline offset, handler address), 16 for each record kind")
-    n_sender_slots = Int()
-    n_receiver_slots = Int()
-    n_transfer_slots = Int()
-    n_endpoint_slots = Int()
-    n_egress_slots = Int()
+    timers = Int(doc="rows of (deadline offset, handler address) for each record kind, and behind them their number")
 
 
 _Hooks: Any = _numbers(*(name for name, hook in HOOKS.items() if name not in ("on_open", "on_port")))

@@ -14,21 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.additions import Pair
 from rdmacc.engine.compiled.tables.layout import QP
 from rdmacc.engine.compiled.tables.memory import Cells, mapped
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.sent import Pair
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE
 
 BLOCK = 512  # rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages
 
-_OWN = "number", "chance_key", "reply_chance_key", "place", "first_message"
-_ALIKE = (
-    "src", "dst", "nic", "reply_nic", "line_bps", "rate_bps", "peer_line_bps", "payload_bytes", "wire_bytes",
-    "base_rtt_ps", "base_delay_ps", "remaining", "paths",
-)  # fmt: skip
-"""What is written of a queue pair that is added: its own, and what all between the same hosts and ports have."""
+_N_OWN = 3  # fields of `Pair` that a queue pair has for itself
 
 _FREE_BLOCKS = 64  # fewest rows worth releasing
 
@@ -93,57 +88,30 @@ class QueuePairs:
 
     def add(self, pair: Pair, place: int, message: int) -> None:
         """Fill the row of a queue pair that the plan does not know, for its first message."""
-        number = pair.number
-        at, alike = number * self.row_bytes, pair[1:7] + pair[9:]
+        number, names, alike = pair.number, Pair._fields, pair[_N_OWN:]
+        at = number * self.row_bytes
         if self._own is None:
-            self._own = Cells(self.raw, QP, self.row_bytes, _OWN)
+            self._own = Cells(self.raw, QP, self.row_bytes, (*names[:_N_OWN], "place", "first_message"))
         if alike not in self._alike:
-            self._alike[alike] = self._row_like(pair)
+            self._alike[alike] = self._default.copy()
+            Cells(self._alike[alike], QP, self.row_bytes, names[_N_OWN:]).write(0, *alike)
         self.raw[at : at + self.row_bytes] = self._alike[alike]
-        self._own.write(number, number, pair.chance_key, pair.reply_chance_key, place, message)
+        self._own.write(number, *pair[:_N_OWN], place, message)
         self.is_open[number] = True
         if not len(self.blocks) or self.blocks[-1] < number // BLOCK:
             self.blocks = np.append(self.blocks, number // BLOCK)
-
-    def _row_like(self, pair: Pair) -> npt.NDArray[np.uint8]:
-        rates, scheme, row = self._plan.fabric.port_rate_bps, self._plan.scheme, self._default.copy()
-        line_bps = float(rates[pair.port])
-        Cells(row, QP, self.row_bytes, _ALIKE).write(
-            0, pair.src, pair.dst, pair.port, pair.reply_port, line_bps, line_bps, float(rates[pair.reply_port]),
-            scheme.payload_bytes, scheme.wire_bytes, pair.base_rtt_ps, pair.base_delay_ps, pair.remaining, pair.paths,
-        )  # fmt: skip
-        return row
 
     def block(self, number: int) -> npt.NDArray[np.uint8]:
         return self.raw[number * BLOCK * self.row_bytes : (number + 1) * BLOCK * self.row_bytes]
 
     def fill(self, raw: npt.NDArray[np.uint8], rows: Numbers, numbers: Numbers) -> None:
         """Write queue pairs into rows of some memory, as they are at the start."""
-        plan, fabric = self._plan, self._plan.fabric
         raw[: len(raw) // self.row_bytes * self.row_bytes].reshape(-1, self.row_bytes)[rows] = self._default
-        qps = _rows(raw, self.row_bytes)
-        sent_from, answered_from = plan.qp_port[numbers], plan.reply_port[numbers]
-        for name, values in (
-            ("number", numbers),
-            ("src", plan.qp_src[numbers]),
-            ("dst", plan.qp_dst[numbers]),
-            ("nic", sent_from),
-            ("reply_nic", answered_from),
-            ("line_bps", fabric.port_rate_bps[sent_from]),
-            ("rate_bps", fabric.port_rate_bps[sent_from]),
-            ("peer_line_bps", fabric.port_rate_bps[answered_from]),
-            ("payload_bytes", plan.scheme.payload_bytes),
-            ("wire_bytes", plan.scheme.wire_bytes),
-            ("base_rtt_ps", plan.qp_base_rtt_ps[numbers]),
-            ("base_delay_ps", plan.qp_base_delay_ps[numbers]),
-            ("remaining", plan.qp_messages[numbers]),
-            ("paths", plan.qp_paths[numbers]),
-            ("chance_key", plan.qp_chance_key[numbers]),
-            ("reply_chance_key", plan.qp_reply_chance_key[numbers]),
-            ("place", self._places[numbers]),
-            ("first_message", numbers if self._first_message is None else self._first_message[numbers]),
-        ):
+        qps, pairs = _rows(raw, self.row_bytes), Pair.columns(self._plan, numbers)
+        for name, values in zip(Pair._fields, pairs, strict=True):
             qps[name][rows] = values
+        qps["place"][rows] = self._places[numbers]
+        qps["first_message"][rows] = numbers if self._first_message is None else self._first_message[numbers]
 
     def release(self, in_use: npt.NDArray[np.int32], receiver_timers: list[int]) -> None:
         """Give back the blocks of which nothing more is read.

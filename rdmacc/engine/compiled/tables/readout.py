@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.engine import outcome
-from rdmacc.engine.compiled.kernel.bit_trees import line_bytes, line_depth
+from rdmacc.engine.compiled.kernel.nic import line_bytes, line_depth
 from rdmacc.engine.compiled.tables.layout import COMPUTATION, GLOBALS, HOST, MESSAGE, PORT
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.records import TOTALS

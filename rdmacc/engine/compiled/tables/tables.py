@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.component import RECORD_KINDS
-from rdmacc.engine.compiled.kernel.bit_trees import line_bytes, line_depth
+from rdmacc.component import OWNERS
+from rdmacc.engine.compiled.kernel.nic import line_bytes, line_depth
 from rdmacc.engine.compiled.kernel.rules import words_of
-from rdmacc.engine.compiled.kernel.timers import KINDS
-from rdmacc.engine.compiled.machine_code.hooks import TRAIL
+from rdmacc.engine.compiled.machine_code.hooks import TRAIL, SchemeTables
 from rdmacc.engine.compiled.tables import layout
 from rdmacc.engine.compiled.tables.memory import Cells, EventQueue, Log, PacketRows, filled, zeroed
 from rdmacc.engine.compiled.tables.queue_pairs import QueuePairs
-from rdmacc.engine.compiled.tables.scheme_tables import SchemeTables
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.records import MESSAGE_COLUMNS
 from rdmacc.engine.trace import ROW
 from rdmacc.handlers.hooks import bits_of
 from rdmacc.records import NEVER, Field, record_dtype
@@ -261,15 +260,13 @@ class Tables:
         self.view_messages(plan.n_messages + self.spare, plan.n_messages)
         messages = self.messages
         messages["number"] = np.arange(plan.n_messages)
-        for name in ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight",
-                     "priority"):  # fmt: skip
-            messages[name] = getattr(plan, name)
+        for name in MESSAGE_COLUMNS:
+            messages[name] = getattr(plan, name)[: plan.n_messages]
         messages["payload_bytes"] = plan.scheme.payload_bytes
         messages["granted_psn"] = plan.packets
         if plan.explains:
             messages["is_explained"] = plan.explained
             self.ports["is_watched"][plan.qp_port[plan.qp[plan.explained]]] = 1
-        messages["waits_for"] = plan.waits_for[: plan.n_messages]
         self._cells: dict[str, Cells] = {}
         self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines(), self.spare)
         self._memory["qp"] = self.queue_pairs.raw
@@ -351,7 +348,7 @@ class Tables:
 
     def _timer_offset(self, kind: str, slot: int) -> int:
         """Return where in a row a deadline is; the time of its pending event follows it."""
-        return int(self._memory["timers"][KINDS.index(kind), slot, 0])
+        return int(self._memory["timers"][layout.KINDS.index(kind), slot, 0])
 
     def transfer_column(self, component: int, field: Field, count: int | None = None) -> npt.NDArray[Any]:
         """Return a field of a component's Transfer record over all messages."""
@@ -417,15 +414,13 @@ class Tables:
     def _fill_watches(self) -> None:
         self.watches = np.zeros(max(1, len(self.plan.watches)), layout.WATCH)
         self.watches["last"] = np.nan
-        names = {"sender": "qp", "receiver": "qp", "transfer": "message", "endpoint": "host", "egress": "port"}
         for number, watch in enumerate(self.plan.watches):
-            owner = names.get(watch.record, watch.record)
+            owner = OWNERS.get(watch.record.capitalize(), watch.record)
             base, stride = int(self._memory[owner].ctypes.data), self.layout.row_bytes[owner]
             if watch.component < 0:
                 dtype, offset = record_dtype(*layout.RECORDS[owner]), 0
             else:
                 kind = watch.record.capitalize()
-                assert kind in RECORD_KINDS
                 record = self.plan.scheme.components[watch.component].record(kind)
                 assert record is not None
                 dtype, offset = record_dtype(record), self.layout.offsets[kind, watch.component]
@@ -453,7 +448,7 @@ class Tables:
         packets = min(1024 + 2 * int(plan.packets.sum(dtype=np.int64)), _FIRST_PACKETS)
         packets += int(self.globals["reserve_packets"])
         self.packet_rows = PacketRows(self.rows, self.layout.packet, len(default), packets)
-        armed = len(self.ports) * int(self.globals["n_egress_slots"])
+        armed = len(self.ports) * len(self.hooks.timers["Egress"])
         events = min(_FIRST_EVENTS, 1024 + 2 * len(self.ports))
         first = len(plan.watches) + int(np.count_nonzero(self.computation["waits_for"] == 0))
         self.first_events = events + int(self.globals["reserve_events"]) + armed + first
