@@ -10,10 +10,11 @@ import numpy.typing as npt
 from rdmacc.component import OWNERS
 from rdmacc.engine.compiled.kernel.nic import line_bytes, line_depth
 from rdmacc.engine.compiled.kernel.rules import words_of
-from rdmacc.engine.compiled.machine_code.hooks import TRAIL, SchemeTables
+from rdmacc.engine.compiled.machine_code.hooks import TRAIL
 from rdmacc.engine.compiled.tables import layout
 from rdmacc.engine.compiled.tables.memory import Cells, EventQueue, Log, PacketRows, filled, zeroed
 from rdmacc.engine.compiled.tables.queue_pairs import QueuePairs
+from rdmacc.engine.compiled.tables.scheme_tables import SchemeTables
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.records import MESSAGE_COLUMNS
 from rdmacc.engine.trace import ROW
