@@ -93,6 +93,10 @@ def fail_message(address, number, status):
     pass
 
 
+def add_message(address, number, start_ps, first, second):
+    pass
+
+
 def find_nodes(address, events, nodes, count):
     pass
 
