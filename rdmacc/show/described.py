@@ -9,8 +9,9 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from textwrap import fill, indent
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from rdmacc.typed import named
 from rdmacc.units import format_rate, format_size, format_time
 
 _FORMATS: dict[str, tuple[str, Callable[..., str]]] = {
@@ -47,6 +48,16 @@ def describes(**meanings: str) -> Callable[[_Function], _Function]:
         return function
 
     return complete
+
+
+def named_with(**meanings: str) -> Callable[[_Function], _Function]:
+    """Return a decorator for functions that share arguments: as `describes`, and `named` checks each call."""
+    complete = describes(**meanings)
+
+    def checked(function: _Function) -> _Function:
+        return cast(_Function, named(complete(function)))
+
+    return checked
 
 
 class Doc:

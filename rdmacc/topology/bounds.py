@@ -2,18 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.rules.pfc import RESERVE_BYTES, headroom_bytes
-from rdmacc.show.described import describes
-from rdmacc.typed import named
+from rdmacc.show.described import named_with
 from rdmacc.units import Picoseconds, Quantity, rate_bps, size_bytes, time_ps
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 SLOWEST_BPS = 1e6
 """Slowest link. Anything slower is most likely a number without its unit."""
@@ -25,18 +21,14 @@ _TOO_SLOW = "at least 1 Mb/s; a bare number is bit/s, so write '100Gbps'"
 _TOO_SHORT = "at least 1 ns; write '1us'"
 _TOO_FAST = "at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
 
-_arguments = describes(
+builder = named_with(
     rate="number or str: Rate of the hosts' links, and of others without one of their own; a bare number is bit/s.",
     fabric_rate="number or str, optional: Rate of the links between switches; None: `rate`.",
     delay="number or str: Propagation delay of every link, with its unit.",
     buffer="number or str, optional: Shared buffer of a switch; None: `default_buffer_bytes` of the links.",
     buffer_per_port="number or str: Buffer per port of a switch.",
 )
-
-
-def builder(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Complete the docstring of a function that builds a network; check the names of its arguments at each call."""
-    return named(_arguments(function))
+"""Decorates functions that build a network."""
 
 
 def default_buffer_bytes(rate: Quantity, links: Iterable[tuple[float, int]] = ()) -> int:

@@ -1,24 +1,20 @@
 """Hosts as users give them: a network, a list of names, or how many to draw."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from rdmacc.errors import ConfigError
-from rdmacc.show.described import describes
+from rdmacc.show.described import named_with
 from rdmacc.topology.base import Graph
 from rdmacc.topology.fabric import Fabric
-from rdmacc.typed import named
 from rdmacc.workload.frame import Host, checked_whole, host_names, hosts_in, stream
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 Hosts: TypeAlias = Graph | Fabric | Sequence[Any]
 """A network, which stands for all its hosts in their order, or a list of hosts."""
 SomeHosts: TypeAlias = int | Graph | Fabric | Sequence[Any]
 """Like `Hosts`, or how many hosts to draw from ``hosts=``."""
-_arguments = describes(
+generator = named_with(
     network="networkx.Graph or Fabric: The network.",
     size="number or str: Size of each message.",
     of="str, sequence of (from, to), or LoadDefinition: What `load` is a fraction of.",
@@ -29,11 +25,7 @@ _arguments = describes(
     group="int: Group of the first messages; each further incast, round or step has the next.",
     seed="int: Seed of all that is drawn.",
 )
-
-
-def generator(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Complete the docstring of a function that makes a workload; check the names of its arguments at each call."""
-    return named(_arguments(function))
+"""Decorates functions that make a workload."""
 
 
 def chosen(
