@@ -8,7 +8,7 @@ the files again.
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,6 @@ def write(names: Iterable[str] = (), is_judged_only: bool = False) -> list[str]:
         lines = _lines(path) | {one.name: line}
         there = [lines[name] for name in sorted(lines) if name in EXPERIMENTS and summary_path(name).exists()]
         text = "\n".join(json.dumps(each, sort_keys=True, ensure_ascii=False) for each in there) + "\n"
-        write_atomically(path, lambda draft, text=text: draft.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+        write_atomically(path, partial(Path.write_text, data=text, encoding="utf-8"))
         _lines.cache_clear()
     return changed

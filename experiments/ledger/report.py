@@ -159,10 +159,7 @@ class Report:
         save(figure, figures / f"{one.name}.png")
 
     def _write(self, name: str, text: str) -> None:
-        def write(draft: Path) -> None:
-            draft.write_text(text, encoding="utf-8")
-
-        write_atomically(self.folder / name, write)
+        write_atomically(self.folder / name, lambda draft: draft.write_text(text, encoding="utf-8"))
 
     def _write_verdicts(self) -> None:
         every = {

@@ -43,7 +43,7 @@ def default_folder() -> Path:
     return Path(chosen) if chosen else data / "rdmacc" / "points"
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Have `write` create a temporary file, then rename it, so that a reader sees the whole file or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
