@@ -8,8 +8,8 @@ Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc
   process, so a run of milliseconds has many of them. With one flow of 1 GB from each host, as VI-A has it, nothing
   sets the long flows' load: a reading, for 16 ms.
 - Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with six independent seeds,
-  but with one in the readings that change a parameter. All schemes have the same flows at the same
-  seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
+  but with one in the readings that change a parameter. All schemes have the same flows at the same seed. At 20% of the
+  typical mix that makes some 40,000 flows of 8 KB.
 - Latency runs from the start of a message until the receiver has its last byte, and includes the 300 us that DCTCP
   spends in the operating system.
 - Throughput is the mean of size / latency over all flows; in a reading of figure 13 over long flows.
@@ -170,8 +170,6 @@ class ClosFigure(CaseFigure):
     seeds = SEEDS
 
     def seeds_of(self, case: Any) -> int:
-        if case.is_persistent:
-            return SEEDS
         return 1 if case.jitter or case.changes in (MIN_RTT, TO_LAST_HOP) else self.seeds
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
