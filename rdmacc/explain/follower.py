@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rdmacc.engine.plan import Plan
 
 FATES = ("arrived", "lost", "dropped", "under way")
-"""How a hop ends: at the far end of the link; lost on the link (or just after it, if PFC's headroom was full); dropped
-in the queue before it; or still under way when the trace ends."""
+"""How a hop ends: at the far end of the link; lost on the link, or just after it, if the switch had no route or no room
+in PFC's headroom; dropped in the queue before it; or still under way when the trace ends."""
 
 _ARRIVED, _LOST, _DROPPED, _UNDER_WAY = range(len(FATES))
 
@@ -86,7 +86,7 @@ class Follower:
         flight, at_peer = self.under_way[port], self.waiting.get((self.peer[port], key), deque())
         if flight and flight[0]["key"] == key and (flight[0]["end_ps"] == time_ps or time_ps in self.downs_ps[port]):
             hop = flight.popleft()
-        else:  # dropped after the link, as the headroom was full, or in the queue
+        else:  # dropped after the link, without a route or room in the headroom, or in the queue
             hop = next((hop for hop in at_peer if hop["port"] == port and hop["end_ps"] == time_ps), {})
         if hop:
             hop["fate"] = _LOST
