@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from rdmacc.errors import ConfigError, unknown
@@ -17,7 +17,7 @@ from rdmacc.experiments.framework.noise import half_width
 
 __all__ = [
     "All", "AnyOf", "At", "AtLeast", "AtMost", "Band", "Between", "Each", "Exactly", "Falls", "Highest", "LessThan",
-    "Lowest", "MoreThan", "Ordered", "Part", "Rises", "Size", "Some", "Within", "show", "show_all",
+    "Lowest", "MoreThan", "Number", "Ordered", "Part", "Rises", "Size", "Some", "Within", "show", "show_all",
 ]  # fmt: skip
 """The words of figures."""
 
@@ -31,8 +31,7 @@ _SCALES = {
 }  # fmt: skip
 """Factor and suffix by unit: times are kept in ps, rates in bps, sizes in bytes, shares as fractions."""
 _MOST_SHOWN = 8
-_ROUNDING = 1e-12
-"""A bound that counts as inside is met to this part of it."""
+_ROUNDING = 1e-12  # a bound that counts as inside is met to this part of it
 
 
 def in_unit(value: float, unit: str) -> tuple[float, str]:
@@ -107,6 +106,10 @@ class Band(ABC):
         ]
         return False if False in found else None if None in found else True
 
+    def leaves(self) -> Iterator["Band"]:
+        """Return the bands that it is made of."""
+        yield self
+
     @abstractmethod
     def words(self, unit: str = "") -> str:
         """Return the band in words."""
@@ -116,164 +119,102 @@ class Band(ABC):
         return show_all(value, self.unit or unit)
 
 
-@dataclass(frozen=True)
-class Number(Band):
-    """A band of one number: between two limits, which may be included or excluded."""
-
-    @property
-    @abstractmethod
-    def limits(self) -> tuple[float, float]:
-        """The smallest and the largest number inside."""
-
-    def holds(self, value: Value) -> bool:
-        low, high = self.limits
-        return bool(low <= value <= high)
-
-    def margins(self, value: Value) -> list[float]:
-        """Return the distance to either limit: which is the nearer may change from one repetition to the next."""
-        low, high = self.limits
-        gaps = [(value - low) / (abs(low) or 1.0)] if math.isfinite(low) else []
-        return [*gaps, (high - value) / (abs(high) or 1.0)] if math.isfinite(high) else gaps
-
-    def words(self, unit: str = "") -> str:
-        low, high = (show(one, self.unit or unit) for one in self.limits)
-        return f"{low} to {high}"
-
-
-@dataclass(frozen=True)
-class AtLeast(Number):
-    """At least the number. The slack is a fraction of the bound."""
-
-    bound: float
-    unit: str = ""
-    slack: float = 0.0
-    _name, _is_least = "at least", True
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        slack = self.slack * abs(self.bound)
-        return (self.bound - slack, math.inf) if self._is_least else (-math.inf, self.bound + slack)
-
-    def holds(self, value: Value) -> bool:
-        return super().holds(value) and not (self.is_open and value == self.bound)  # the bound may be infinite
-
-    def words(self, unit: str = "") -> str:
-        return f"{self._name} {show(self.bound, self.unit or unit)}{in_brackets(self.slack)}"
-
-
-class AtMost(AtLeast):
-    """At most the number. The slack is a fraction of the bound."""
-
-    _name, _is_least = "at most", False
-
-
-class MoreThan(AtLeast):
-    """More than the number."""
-
-    _name, is_open = "more than", True
-
-
-class LessThan(AtLeast):
-    """Less than the number."""
-
-    _name, _is_least, is_open = "less than", False, True
-
-
-@dataclass(frozen=True)
-class Between(Number):
-    """From one number to another."""
-
-    low: float
-    high: float
-    unit: str = ""
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.low, self.high
-
-
-@dataclass(frozen=True)
-class Within(Number):
-    """Near a target: within an absolute distance, a share of it, or a factor. Give one of them."""
-
-    target: float
-    unit: str = ""
-    by: float | None = None
-    share: float | None = None
-    factor: float | None = None
-
-    def __post_init__(self) -> None:
-        given = [one for one in (self.by, self.share, self.factor) if one is not None]
-        if len(given) != 1:
-            raise ConfigError("Within", given, "one of by, share, factor")
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        if self.factor is not None:
-            low, high = sorted((self.target / self.factor, self.target * self.factor))
-            return low, high
-        by = self.by if self.by is not None else (self.share or 0.0) * abs(self.target)
-        return self.target - by, self.target + by
-
-    def words(self, unit: str = "") -> str:
-        if self.by is not None:
-            return super().words(unit)
-        near = show(self.share, "%") if self.share is not None else f"a factor of {self.factor:g}"
-        return f"within {near} of {show(self.target, self.unit or unit)}"
-
-
-@dataclass(frozen=True)
-class Size(Number):
-    """A size that a sentence states, or a range to `most`, and a third either way (docs/experiments.md)."""
-
-    stated: float
-    most: float | None = None
-    unit: str = ""
-    whole: float = math.inf
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        low, high = self.stated, self.stated if self.most is None else self.most
-        return max(0.0, low - self._reach(low)), min(self.whole, high + self._reach(high))
-
-    def _reach(self, size: float) -> float:
-        least = 0.02 * self.whole if math.isfinite(self.whole) else 0.0
-        return max(least, min(size, self.whole - size) / 3)
-
-
-@dataclass(frozen=True)
-class Part(Size):
-    """A stated part of a whole: above a half, the third is that of the rest; 2 points at least."""
-
-    whole: float = 1.0
-
-
-@dataclass(frozen=True)
-class Exactly(Number):
-    """Exactly the number; a bool counts as 1 or 0."""
-
-    target: float
-    unit: str = ""
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return float(self.target), float(self.target)
-
-    def margins(self, value: Value) -> list[float]:
-        return [math.inf] if self.holds(value) else [min(super().margins(value))]
-
-    def words(self, unit: str = "") -> str:
-        if isinstance(self.target, bool):
-            return "so" if self.target else "not so"
-        return f"exactly {show(self.target, self.unit or unit)}"
-
-
 def in_brackets(slack: float) -> str:
     return f" ({show(slack, '%')} slack)" if slack else ""
 
 
-SIGNS = {"<": (1, True), "<=": (1, False), ">": (-1, True), ">=": (-1, False)}
-"""Direction, and whether equal numbers break the order."""
+@dataclass(frozen=True)
+class Number(Band):
+    """A band of one number: an interval, and its words, which `says` fills in if not the ends do."""
+
+    low: float
+    high: float
+    unit: str = ""
+    form: str = "{} to {}"
+    says: tuple[float, ...] = ()
+    is_open: bool = False
+    """Whether the number that it says is excluded."""
+    is_rule: bool = False
+    """Whether it follows from a stated size by the rule of docs/experiments.md."""
+
+    def holds(self, value: Value) -> bool:
+        return bool(self.low <= value <= self.high) and not (self.is_open and value == self.says[0])
+
+    def margins(self, value: Value) -> list[float]:
+        """Return the distance to either end: which is the nearer may change from one repetition to the next."""
+        gaps = [(value - self.low) / (abs(self.low) or 1.0)] if math.isfinite(self.low) else []
+        gaps += [(self.high - value) / (abs(self.high) or 1.0)] if math.isfinite(self.high) else []
+        if self.low == self.high:
+            return [math.inf if value == self.low else min(gaps)]
+        return gaps
+
+    def words(self, unit: str = "") -> str:
+        return self.form.format(*(show(one, self.unit or unit) for one in self.says or (self.low, self.high)))
+
+
+def AtLeast(bound: float, unit: str = "", slack: float = 0.0) -> Number:
+    """Return the band of at least the number. The slack is a fraction of the bound."""
+    return Number(bound - slack * abs(bound), math.inf, unit, "at least {}" + in_brackets(slack), (bound,))
+
+
+def AtMost(bound: float, unit: str = "", slack: float = 0.0) -> Number:
+    """Return the band of at most the number. The slack is a fraction of the bound."""
+    return Number(-math.inf, bound + slack * abs(bound), unit, "at most {}" + in_brackets(slack), (bound,))
+
+
+def MoreThan(bound: float, unit: str = "") -> Number:
+    return Number(bound, math.inf, unit, "more than {}", (bound,), is_open=True)
+
+
+def LessThan(bound: float, unit: str = "") -> Number:
+    return Number(-math.inf, bound, unit, "less than {}", (bound,), is_open=True)
+
+
+def Between(low: float, high: float, unit: str = "") -> Number:
+    return Number(low, high, unit)
+
+
+def Exactly(target: float, unit: str = "") -> Number:
+    """Return the band of exactly the number; a bool counts as 1 or 0."""
+    form = ("so" if target else "not so") if isinstance(target, bool) else "exactly {}"
+    return Number(float(target), float(target), unit, form)
+
+
+def Within(
+    target: float, unit: str = "", *, by: float | None = None, share: float | None = None, factor: float | None = None
+) -> Number:
+    """Return the band near a target: within an absolute distance, a share of it, or a factor. Give one of them."""
+    given = [one for one in (by, share, factor) if one is not None]
+    if len(given) != 1:
+        raise ConfigError("Within", given, "one of by, share, factor")
+    if by is not None:
+        return Number(target - by, target + by, unit)
+    if factor is not None:
+        low, high = sorted((target / factor, target * factor))
+        return Number(low, high, unit, f"within a factor of {factor:g} of {{}}", (target,))
+    by = (share or 0.0) * abs(target)
+    return Number(target - by, target + by, unit, f"within {show(share or 0.0, '%')} of {{}}", (target,))
+
+
+def Size(stated: float, most: float | None = None, unit: str = "", whole: float = math.inf) -> Number:
+    """Return the band of a size that a sentence states, or of a range to `most`: a third more on either side."""
+
+    def reach(size: float) -> float:
+        least = 0.02 * whole if math.isfinite(whole) else 0.0
+        return max(least, min(size, whole - size) / 3)
+
+    most = stated if most is None else most
+    return Number(max(0.0, stated - reach(stated)), min(whole, most + reach(most)), unit, is_rule=True)
+
+
+def Part(stated: float, most: float | None = None, unit: str = "", whole: float = 1.0) -> Number:
+    """Return the band of a stated part of a whole: above a half, the third is that of the rest; 2 points at least."""
+    return Size(stated, most, unit, whole)
+
+
+SIGNS = {"<": (1, True, "rising"), "<=": (1, False, "not falling"), ">": (-1, True, "falling"),
+         ">=": (-1, False, "not rising")}  # fmt: skip
+"""Direction, whether equal numbers break the order, and words."""
 
 
 @dataclass(frozen=True)
@@ -282,6 +223,7 @@ class Ordered(Band):
 
     sign: str
     slack: float = 0.0
+    form: str = ""
 
     def __post_init__(self) -> None:
         if self.sign not in SIGNS:
@@ -293,30 +235,19 @@ class Ordered(Band):
 
     def margins(self, value: Value) -> list[float]:
         """Return the margin of each step, relative to the previous number."""
-        way, _ = SIGNS[self.sign]
+        way = SIGNS[self.sign][0]
         return [way * (b - a) / (abs(a) or 1.0) + self.slack for a, b in pairwise(value.values())]
 
     def words(self, unit: str = "") -> str:
-        name = {"<": "rising", "<=": "not falling", ">": "falling", ">=": "not rising"}[self.sign]
-        return f"{name} in this order{in_brackets(self.slack)}"
+        return (self.form or f"{SIGNS[self.sign][2]} in this order") + in_brackets(self.slack)
 
 
-class Rises(Ordered):
-    """The numbers rise at every step."""
-
-    _sign, _name = "<", "rises"
-
-    def __init__(self, slack: float = 0.0) -> None:
-        super().__init__(self._sign, slack)
-
-    def words(self, unit: str = "") -> str:
-        return f"{self._name} at every step{in_brackets(self.slack)}"
+def Rises(slack: float = 0.0) -> Ordered:
+    return Ordered("<", slack, "rises at every step")
 
 
-class Falls(Rises):
-    """The numbers fall at every step."""
-
-    _sign, _name = ">", "falls"
+def Falls(slack: float = 0.0) -> Ordered:
+    return Ordered(">", slack, "falls at every step")
 
 
 @dataclass(frozen=True)
@@ -325,7 +256,7 @@ class Lowest(Band):
 
     name: str
     slack: float = 0.0
-    way = 1
+    way: int = 1
 
     @property
     def is_open(self) -> bool:  # type: ignore[override]
@@ -339,22 +270,20 @@ class Lowest(Band):
         return f"{self.name} {'lowest' if self.way > 0 else 'highest'}{in_brackets(self.slack)}"
 
 
-class Highest(Lowest):
-    """The number of this name is the highest; the slack is the same against each other number."""
-
-    way = -1
+def Highest(name: str, slack: float = 0.0) -> Lowest:
+    return Lowest(name, slack, -1)
 
 
-def _of(name: str, others: Sequence[Value]) -> list[Value]:
-    return [one[name] for one in others if name in one]
+Inner = tuple[Band, Value, Sequence[Value]]
+"""A band, the value that it judges, and the same of others."""
 
 
 class Several(Band):
     """Bands of one value, or of the numbers in it, of which enough must hold: by default all."""
 
     @abstractmethod
-    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[tuple[Band, Value, Sequence[Value]]]:
-        """Return the bands, each with the value that it judges and the same of others."""
+    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[Inner]:
+        """Return the bands, each with what it judges."""
 
     def least(self, value: Value) -> int:
         """Return how many must hold."""
@@ -372,13 +301,8 @@ class Several(Band):
         return True if found.count(True) >= least else None if len(found) - found.count(False) >= least else False
 
 
-def leaves(band: Band) -> Iterator[Band]:
-    """Return the bands that a band is made of."""
-    inner = band.parts if isinstance(band, _Combined) else [band.band] if isinstance(band, Each | At) else ()
-    if not inner:
-        yield band
-    for one in inner:
-        yield from leaves(one)
+def _at(name: str, band: Band, value: Value, others: Sequence[Value]) -> Inner:
+    return band, value[name], [one[name] for one in others if name in one]
 
 
 @dataclass(frozen=True)
@@ -388,15 +312,17 @@ class Each(Several):
     band: Band
     of: str = ""
 
-    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[tuple[Band, Value, Sequence[Value]]]:
-        return [(self.band, one, _of(name, others)) for name, one in value.items()]
+    def leaves(self) -> Iterator[Band]:
+        return self.band.leaves()
+
+    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[Inner]:
+        return [_at(name, self.band, value, others) for name in value]
 
     def shown(self, value: Value, unit: str = "") -> str:
         return show_all(value, self.band.unit or unit)
 
     def words(self, unit: str = "") -> str:
-        inner = self.band.words(unit).removesuffix(" each")
-        return f"{inner} {f'for every {self.of}' if self.of else 'each'}"
+        return f"{self.band.words(unit).removesuffix(' each')} {f'for every {self.of}' if self.of else 'each'}"
 
 
 @dataclass(frozen=True)
@@ -411,7 +337,7 @@ class Some(Each):
         return self.count if self.share is None else max(1, math.ceil(self.share * len(value) - 1e-9))
 
     def words(self, unit: str = "") -> str:
-        many = f"{self.count}" if self.share is None else f"{show(self.share, '%')}"
+        many = self.count if self.share is None else show(self.share, "%")
         return f"{self.band.words(unit)} for at least {many} of {self.of or 'them'}"
 
 
@@ -422,28 +348,31 @@ class At(Several):
     name: str
     band: Band
 
-    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[tuple[Band, Value, Sequence[Value]]]:
-        return [(self.band, value[self.name], _of(self.name, others))]
+    def leaves(self) -> Iterator[Band]:
+        return self.band.leaves()
+
+    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[Inner]:
+        return [_at(self.name, self.band, value, others)]
 
     def words(self, unit: str = "") -> str:
         return f"{self.name}: {self.band.words(unit)}"
 
 
-class _Combined(Several):
-    """Several bands of one value; a mapping has one band per name."""
+class All(Several):
+    """All of these bands of one value; a mapping has one band per name."""
 
     _and = "; "
 
     def __init__(self, *parts: Band | Mapping[str, Band]) -> None:
-        self.parts: tuple[Band, ...] = tuple(
-            band
-            for part in parts
-            for band in ([At(name, one) for name, one in part.items()] if isinstance(part, Mapping) else [part])
-        )
+        each = ([At(*one) for one in part.items()] if isinstance(part, Mapping) else [part] for part in parts)
+        self.parts: tuple[Band, ...] = tuple(chain.from_iterable(each))
         if not self.parts:
             raise ConfigError(type(self).__name__, parts, "at least one band")
 
-    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[tuple[Band, Value, Sequence[Value]]]:
+    def leaves(self) -> Iterator[Band]:
+        return chain.from_iterable(part.leaves() for part in self.parts)
+
+    def inner(self, value: Value, others: Sequence[Value] = ()) -> list[Inner]:
         return [(part, value, others) for part in self.parts]
 
     def words(self, unit: str = "") -> str:
@@ -460,11 +389,7 @@ class _Combined(Several):
         return "; ".join(words) if any(isinstance(one, Mapping) for one in value.values()) else ", ".join(words)
 
 
-class All(_Combined):
-    """All of these bands."""
-
-
-class AnyOf(_Combined):
+class AnyOf(All):
     """Any of these bands."""
 
     _and = ", or "

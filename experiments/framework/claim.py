@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.bands import Band, Exactly, Number, Value, leaves, only, spread
+from rdmacc.experiments.framework.bands import Band, Number, Value, only, spread
 from rdmacc.experiments.framework.rows import labels_of
 from rdmacc.experiments.framework.scale import SCALES
 
@@ -259,10 +259,10 @@ class Claim:
 
 
 def _kind_of(band: Band) -> Kind:
-    found = list(leaves(band))
-    if all(isinstance(one, Exactly) for one in found):
+    found = [(one.low, one.high) if isinstance(one, Number) else None for one in band.leaves()]
+    if all(ends is not None and ends[0] == ends[1] for ends in found):
         return Kind.IDENTITY
-    bounds = {abs(limit) for one in found if isinstance(one, Number) for limit in one.limits}
+    bounds = {abs(end) for ends in found for end in ends or ()}
     return Kind.TREND if bounds <= {0.0, 1.0, math.inf} else Kind.MAGNITUDE
 
 

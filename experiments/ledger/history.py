@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rdmacc.experiments.framework.bands import Number, Size, leaves
+from rdmacc.experiments.framework.bands import Number
 from rdmacc.experiments.framework.claim import Chosen, Claim, Kind
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import Question, questions_of
@@ -36,10 +36,9 @@ def _path(paper: str) -> Path:
 
 def numbers_of(claim: Claim) -> list[str]:
     """Return the numbers that decide a claim, whatever its words: its bands' limits and slacks."""
-    found = [part for band in (claim.band, claim.direction) if band is not None for part in leaves(band)]
-    limits = [limit for part in found if isinstance(part, Number) for limit in part.limits]
-    slacks = [getattr(part, "slack", 0.0) for part in found if not isinstance(part, Number)]
-    return sorted({f"{one:.6g}" for one in (*limits, *slacks)})
+    parts = [part for band in (claim.band, claim.direction) if band is not None for part in band.leaves()]
+    found = [(one.low, one.high) if isinstance(one, Number) else (getattr(one, "slack", 0.0),) for one in parts]
+    return sorted({f"{one:.6g}" for numbers in found for one in numbers})
 
 
 def chosen(one: Claim | Question, paper: str) -> Chosen:
@@ -48,7 +47,7 @@ def chosen(one: Claim | Question, paper: str) -> Chosen:
         return one.chosen
     if isinstance(one, Claim) and one.kind == Kind.IDENTITY:
         return Chosen.BY_TEXT  # an exact band leaves no choice
-    if isinstance(one, Claim) and any(isinstance(part, Size) for part in leaves(one.band)):
+    if isinstance(one, Claim) and any(getattr(part, "is_rule", False) for part in one.band.leaves()):
         return Chosen.BY_RULE
     claims, defaults = (_recorded(paper).get(name, {}) for name in ("claims", "defaults"))
     if isinstance(one, Claim):

@@ -68,9 +68,9 @@ def mean_and_tail(kind: str, other: str, name: str, rows: pd.DataFrame) -> dict[
     return {words: reduction_by_load(rows, quantity, other, name) for words, quantity in quantities.items()}
 
 
-def up_to(size: Part) -> Band:
+def up_to(size: Number) -> Band:
     """Return the band of a scheme's numbers by load of which the greatest has a size."""
-    return All(Some(size, of="the loads"), Each(AtMost(size.limits[1]), "load"))
+    return All(Some(size, of="the loads"), Each(AtMost(size.high), "load"))
 
 
 LOWER_AT_SOME_LOAD = Each(Some(MoreThan(0), of="the loads"), "scheme")

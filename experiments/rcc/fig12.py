@@ -85,7 +85,7 @@ class Figure12(IncastFigure):
         "RCC, figure 12: an incast with jitter in the delay, with n = 1, and with the controller at the sender"
     )
     claims = (
-        claim("rcc-f12-1", measure=partial(_ratio, "rcc-async", "rcc"), band=Between(0.9, _LOWER.bound),
+        claim("rcc-f12-1", measure=partial(_ratio, "rcc-async", "rcc"), band=Between(0.9, _LOWER.high),
               direction=_LOWER),
         claim("rcc-f12-2", measure=_sender, band=All(_SIMILAR, _COUNTS), direction=All(_SIMILAR)),
         claim("rcc-f12-3", measure=partial(_ratio, "rcc-n1", "rcc-async"), band=_LOWER),

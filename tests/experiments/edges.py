@@ -6,7 +6,7 @@ All have the shape of a measured value. `edges` yields them with whether the ban
 import math
 from functools import singledispatch
 
-from rdmacc.experiments.framework.bands import SIGNS, All, AnyOf, At, Each, Lowest, Number, Ordered, Some
+from rdmacc.experiments.framework.bands import SIGNS, All, AnyOf, At, Each, Lowest, Number, Ordered
 
 STEP = 1e-6
 """Relative distance from a bound."""
@@ -31,7 +31,7 @@ def edges(band, value):
 def _(band: Number, value):
     if band.holds(value):
         return float(value)
-    low, high = band.limits
+    low, high = (band.low, band.high)
     if math.isfinite(low) and math.isfinite(high):
         return (low + high) / 2
     bound = low if math.isfinite(low) else high
@@ -40,37 +40,19 @@ def _(band: Number, value):
 
 @outside.register
 def _(band: Number, value):
-    low, high = band.limits
+    low, high = (band.low, band.high)
     return low - (abs(low) or 1.0) / 2 if math.isfinite(low) else high + (abs(high) or 1.0) / 2
 
 
 @edges.register
 def _(band: Number, value):
-    for bound, inwards in zip(band.limits, (1, -1)):
+    for bound, inwards in zip((band.low, band.high), (1, -1)):
         if math.isfinite(bound):
             step = STEP * (abs(bound) or 1.0) * inwards
             yield bound, not band.is_open
             yield bound - step, False
             if band.holds(bound + step):
                 yield bound + step, True
-
-
-@inside.register
-def _(band: Each, value):
-    return {name: inside(band.band, one) for name, one in value.items()}
-
-
-@outside.register(Each | Some)
-def _(band, value):
-    return {name: outside(band.band, one) for name, one in value.items()}
-
-
-@edges.register
-def _(band: Each, value):
-    base = inside(band, value)
-    for name in base:
-        for one, holds in edges(band.band, base[name]):
-            yield {**base, name: one}, holds
 
 
 def just(band, value):
@@ -82,12 +64,17 @@ def just(band, value):
 
 
 @inside.register
-def _(band: Some, value):
+def _(band: Each, value):
     return value if band.holds(value) else just(band, value)
 
 
+@outside.register
+def _(band: Each, value):
+    return {name: outside(band.band, one) for name, one in value.items()}
+
+
 @edges.register
-def _(band: Some, value):
+def _(band: Each, value):
     base = just(band, value)
     for name in list(base)[: band.least(value)]:
         for one, holds in edges(band.band, base[name]):
@@ -111,7 +98,7 @@ def _(band: Ordered, value):
 
 @edges.register
 def _(band: Ordered, value):
-    way, is_strict = SIGNS[band.sign]
+    way, is_strict, _ = SIGNS[band.sign]
     base, bound = ladder(band, value), 1 - way * band.slack
     ratios = [(bound + way * STEP, True), (bound - way * STEP, False)]
     ratios += [] if band.slack else [(bound, not is_strict)]
@@ -184,10 +171,10 @@ def _(band: AnyOf, value):
     return value
 
 
-@edges.register(All | AnyOf)
-def _(band, value):
+@edges.register
+def _(band: All, value):
     """Where one part decides: the others hold in `All`, and do not in `AnyOf`."""
-    is_all = isinstance(band, All)
+    is_all = not isinstance(band, AnyOf)
     base = inside(band, value) if is_all else outside(band, value)
     for part in band.parts:
         others = [one for one in band.parts if one is not part]

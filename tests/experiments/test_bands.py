@@ -62,7 +62,7 @@ def test_a_band_of_one_number_ends_at_its_bounds(band, value):
     assert {holds for _, holds in beside} >= {False}
     for number, holds in beside:
         assert band.holds(number) == holds
-        assert abs(band.margin(number)) < 1e-5 or (isinstance(band, Exactly) and holds)
+        assert abs(band.margin(number)) < 1e-5 or (band.low == band.high and holds)
 
 
 @given(st.one_of(MANY, NAMED, EITHER), NUMBERS)
