@@ -53,17 +53,20 @@ def test_the_interface_lists_every_hook_and_what_it_may_write_of_a_packet():
     assert found == {name: set(hook.writes) for name, hook in HOOKS.items() if hook.writes}
 
 
-def test_the_interface_lists_every_scheme_and_handlers_that_exist():
-    """docs/interface.md: a row for each registered scheme, and handlers that its components have."""
-    table = (DOCS / "interface.md").read_text().split("## Where each scheme lives")[1]
-    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]
-    names = [name for row in rows for name in re.findall(r"`([\w-]+)`", row[0])]
-    assert sorted(names) == sorted(set(names)) == sorted(SCHEMES)
-    for row in rows:
-        for name in re.findall(r"`([\w-]+)`", row[0]):
-            has = {handler for part in rdmacc.scheme(name).components for handler in part.handlers()}
-            named = re.findall(r"(?:`|\.)(on_\w+)`", " ".join(row[1:]))
-            assert set(named) <= has, name
+def test_the_guide_lists_every_scheme_and_handlers_that_exist():
+    """docs/schemes/README.md: each registered scheme on one page, which names handlers that its components have."""
+    rows = re.findall(
+        r"^\| \[.*\]\((\w+\.md)\) \| (.*?) \|", (DOCS / "schemes" / "README.md").read_text(), re.MULTILINE
+    )
+    schemes = {page: re.findall(r"`([\w-]+)`", names) for page, names in rows}
+    assert sorted(name for names in schemes.values() for name in names) == sorted(SCHEMES)
+    for page, names in schemes.items():
+        table = (DOCS / "schemes" / page).read_text().split("| handler | does |")[1].split("\n\n")[0]
+        named = {tuple(one) for one in re.findall(r"`(\w+)\.(on_\w+)`", table)}
+        parts = [part for name in names for part in rdmacc.scheme(name).components]
+        has = {(kind.__name__, one) for part in parts for kind in type(part).__mro__ for one in part.handlers()}
+        assert named
+        assert named <= has, page
 
 
 def run_page(page, engine, monkeypatch, folder):
