@@ -19,7 +19,7 @@ receiver's "clear to send".
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -32,16 +32,7 @@ from rdmacc.units import Quantity, size_bytes, time_ps
 from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Host, as_objects, checked_hosts
-from rdmacc.workload.nccl_schedules import (
-    chain,
-    exchange,
-    exchange_by_rail,
-    hierarchy,
-    pieces_of,
-    rings,
-    transfers,
-    trees,
-)
+from rdmacc.workload.nccl_schedules import Collective, Ready, pieces_of
 from rdmacc.workload.schedule import Schedule
 
 __all__ = [
@@ -58,10 +49,6 @@ __all__ = [
 ]
 
 OPERATIONS = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast")
-
-Ready: TypeAlias = list[list[int]]
-"""For each rank, the rows that it waits for, or those that complete a collective there."""
-
 
 _LINES = {"Simple": (1, 1), "LL": (4, 8), "LL128": (120, 128)}
 """Bytes of data in a line, and of the line."""
@@ -234,10 +221,9 @@ def send_receive(
         raise ConfigError("pairs", pairs, "at least one")
     settings, schedule = nccl or Nccl(), Schedule()
     for src, dst in pairs:
-        number = schedule.collective("send-receive", 2, total)
-        pieces = pieces_of(total, settings)
-        ends = np.zeros(len(pieces), np.int64), np.ones(len(pieces), np.int64)
-        transfers(schedule, as_objects([src, dst]), *ends, pieces, np.arange(len(pieces)), 0, settings, number)
+        number, pieces = schedule.collective("send-receive", 2, total), pieces_of(total, settings)
+        pair = Collective(schedule, as_objects([src, dst]), total, [[], []], settings, number)
+        pair.transfers(np.zeros_like(pieces), np.ones_like(pieces), pieces, np.arange(len(pieces)))
     return _started(schedule, start)
 
 
@@ -283,21 +269,22 @@ def expand(
         return ready
     if n % nccl.hosts_per_node:
         raise ConfigError("hosts_per_node", nccl.hosts_per_node, f"a divisor of the {n} ranks")
-    names, number = as_objects(hosts), schedule.collective(operation, n, size)
+    one = Collective(schedule, as_objects(hosts), size, ready, nccl, schedule.collective(operation, n, size))
     if operation == "all-reduce" and nccl.algorithm == "tree":
-        last = trees(schedule, names, size, ready, nccl, number)
+        one.trees()
     elif operation == "all-reduce" and nccl.algorithm == "hierarchical":
-        last = hierarchy(schedule, names, size, ready, nccl, number)
+        one.hierarchy()
     elif operation == "broadcast":
-        last = chain(schedule, names, size, ready, nccl, number)
-    elif operation == "all-to-all":
-        by_rail = nccl.pxn and 1 < nccl.hosts_per_node < n
-        last = (exchange_by_rail if by_rail else exchange)(schedule, names, size, ready, nccl, number)
+        one.chain()
+    elif operation != "all-to-all":
+        one.rings(operation)
+    elif nccl.pxn and 1 < nccl.hosts_per_node < n:
+        one.exchange_by_rail()
     else:
-        last = rings(schedule, operation, names, size, ready, nccl, number)
+        one.exchange()
     if not joins:
-        return last
-    done = schedule.compute(names, np.zeros(n, np.int64), collective=number)
-    for rank, rows in enumerate(last):
+        return one.last
+    done = one.compute(0)
+    for rank, rows in enumerate(one.last):
         schedule.wait(done[rank], rows)
     return [[row] for row in done.tolist()]
