@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from numbers import Integral
@@ -20,13 +20,13 @@ import pandas as pd
 import tomli_w
 
 from rdmacc.engine.select import give_back
-from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault
-from rdmacc.parameters import Named, Parameters
+from rdmacc.parameters import Named
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
-from rdmacc.scaling import Scaled
 from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.schemes.tables import scheme_from, scheme_table_of
 from rdmacc.simulation import Simulation
 from rdmacc.topology import Graph, completed, validate
 from rdmacc.typed import typed
@@ -36,7 +36,6 @@ from rdmacc.workload import messages
 __all__ = ["Scenario"]
 
 _FORMAT = 1
-_PARTS = ("recovery", "control", "switch", "buffer", "queueing")
 _FAULTS = {kind.__name__: kind for kind in get_args(Fault)}
 _GRAPH = ("name", "sides")  # graph attributes that rdmacc uses
 
@@ -130,7 +129,7 @@ class Scenario(Named):
             **({"explain": _listed(self.explain)} if self.explain else {}),
             **({} if self.check is None else {"check": self.check}),
             **({} if self.until is None else {"until_ps": time_ps(self.until, field="until")}),
-            "scheme": _scheme_out(as_scheme(self.scheme)),
+            "scheme": scheme_table_of(as_scheme(self.scheme)),
             "probes": [_fields_out(probe) for probe in self.probes],
             "faults": [{"type": type(one).__name__, **_fields_out(one)} for one in self.faults],
             "topology": _network_out(network),
@@ -181,7 +180,7 @@ class Scenario(Named):
             until_ps = content.get("until_ps")
             return Scenario(
                 network=_network_in(content["topology"]), workload=_work_in(content["workload"]),
-                scheme=_scheme_in(content["scheme"]), engine=content["engine"], seed=content["seed"],
+                scheme=scheme_from(content["scheme"]), engine=content["engine"], seed=content["seed"],
                 until=None if until_ps is None else f"{until_ps}ps", trace=content["trace"],
                 explain=content.get("explain", False), check=content.get("check"),
                 probes=[Probe(**_fields_in(one)) for one in content["probes"]],
@@ -208,57 +207,6 @@ class Scenario(Named):
             If the scheme does not have such a parameter, or a value is not allowed.
         """
         return replace(self, scheme=as_scheme(self.scheme).given(changes))
-
-
-def _scheme_out(scheme: Scheme) -> dict[str, Any]:
-    parts: dict[str, Any] = {}
-    for name in _PARTS:
-        value = getattr(scheme, name)
-        parts[name] = list(map(_part_out, value)) if isinstance(value, tuple) else _part_out(value)
-    return {"name": scheme.name, **_plain(scheme), **parts}
-
-
-def _part_out(part: Parameters) -> dict[str, Any]:
-    return {"type": _full_name(type(part)), **_plain(part)}
-
-
-def _plain(part: Parameters) -> dict[str, Any]:
-    """Return the parameters that differ from their defaults; a `Scaled` one becomes a table."""
-    changed = part.changed()
-    return {
-        name: {key: each for key, each in one.to_dict().items() if each is not None} if isinstance(one, Scaled) else one
-        for name, one in changed.items()
-    }
-
-
-def _scheme_in(content: Mapping[str, Any]) -> Scheme:
-    known = {_full_name(kind): kind for kind in _subclasses(Parameters)}
-
-    def part(one: Mapping[str, Any]) -> Parameters:
-        kind = known.get(one["type"])
-        if kind is None:
-            raise unknown("component", one["type"], known, "an imported component: import its module first")
-        return kind(**_scaled({name: value for name, value in one.items() if name != "type"}))
-
-    parts = {
-        name: tuple(map(part, content[name])) if isinstance(content[name], list) else part(content[name])
-        for name in _PARTS
-    }
-    return Scheme(**_scaled({**content, **parts}))
-
-
-def _scaled(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: Scaled(**value) if isinstance(value, dict) else value for name, value in values.items()}
-
-
-def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
-    for one in kind.__subclasses__():
-        yield one
-        yield from _subclasses(one)
-
-
-def _full_name(kind: type[Any]) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _fields_out(one: Any) -> dict[str, Any]:

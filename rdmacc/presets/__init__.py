@@ -1,13 +1,14 @@
 """Named schemes, and presets: the values that a paper or a simulator sets, one TOML file each, with their sources.
 
 A preset's file has its `title`, the `rate` of its hosts' links, `values` that all of its schemes share, and `schemes`.
-A scheme's `base` is a registered scheme (default: the one of the same name), or `bare` names one of
-`rdmacc.presets.base.BARE`. Then come the scheme's values, ``parameter = [value, source]``; `groups` of values may be
+A scheme's `base` is a registered scheme (default: the one of the same name), or `bare` names one of those in
+`rdmacc/schemes/schemes.toml`. Then come the scheme's values, ``parameter = [value, source]``; `groups` of values may be
 shared. A value that is a table is `Scaled`, or a `formula` of `line_bps`, the rate of the hosts' links. A file that is
 `like` another has all that the other has, except for what it sets itself.
 """
 
-from rdmacc.presets import default
-from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
+from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset, register_all
 
-__all__ = ["PRESETS", "Preset", "Setting", "default", "define", "preset"]
+__all__ = ["PRESETS", "Preset", "Setting", "define", "preset"]
+
+register_all()

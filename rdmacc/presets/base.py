@@ -1,38 +1,19 @@
-"""Presets: the schemes of one paper or simulator, with its parameter values and the source of each value."""
+"""Presets: the schemes of one paper or simulator, with its parameter values and the source of each value.
+
+The registered schemes are in `rdmacc/schemes/schemes.toml`, as tables, since some begin as those of a preset.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.protocols.check_epsn import CheckEpsn
-from rdmacc.protocols.dcqcn import Dcqcn
-from rdmacc.protocols.go_back_0 import GoBack0
-from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.protocols.grant_clock import GrantClock
-from rdmacc.protocols.improved_go_back_n import ImprovedGoBackN
-from rdmacc.protocols.line_rate import LineRate
-from rdmacc.protocols.ndp import Ndp
-from rdmacc.protocols.nscc import Nscc
-from rdmacc.protocols.path_choice import PathChoice
-from rdmacc.protocols.permuted_paths import PermutedPaths, ScoredPaths
-from rdmacc.protocols.phost import PHost
-from rdmacc.protocols.pri_q import PriQ
-from rdmacc.protocols.receiver_credit import ReceiverCredit
-from rdmacc.protocols.send_twice import SendTwice
-from rdmacc.protocols.uet import Uet
-from rdmacc.scaling import Scaled
-from rdmacc.schemes import SCHEMES, Scheme, as_scheme
-from rdmacc.switch.buffer import DropTail
-from rdmacc.switch.queueing import Queueing
-from rdmacc.switch.red import EcnStep
-from rdmacc.switch.trimming import PayloadTrimming
-from rdmacc.switch.uet_queue import UetQueue
+from rdmacc.schemes import SCHEMES, Scheme, as_scheme, register_scheme, tables
+from rdmacc.schemes.tables import PARTS, scheme_from, value_of, values_from
 from rdmacc.units import Quantity, rate_bps
 
 
@@ -198,7 +179,7 @@ def _read(name: str, files: Mapping[str, Path]) -> Preset:
     content = _content(name, files)
     made = Preset(name, content["title"], rate=content["rate"], values=_values(content.get("values", {})))
     for scheme, own in content["schemes"].items():
-        base = BARE[own.pop("bare")] if "bare" in own else own.pop("base", scheme)
+        base = partial(_bare, own.pop("bare")) if "bare" in own else own.pop("base", scheme)
         groups = own.pop("groups", ())
         made.add(scheme, base, {key: one for group in groups for key, one in _values(content["groups"][group]).items()}
                  | _values(own))  # fmt: skip
@@ -222,9 +203,9 @@ def _values(content: Mapping[str, tuple[Any, str]]) -> dict[str, tuple[Any, str]
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, dict):
-        return partial(_formula, value["formula"]) if "formula" in value else Scaled(**value)
-    return tuple(value) if isinstance(value, list) else value
+    if isinstance(value, dict) and "formula" in value:
+        return partial(_formula, value["formula"])
+    return tuple(value) if isinstance(value, list) else value_of(value)
 
 
 def _formula(text: str, line_bps: float) -> int | float:
@@ -263,46 +244,40 @@ def preset(name: str, rate: Quantity | None = None) -> Preset:
     return PRESETS[name] if rate is None else PRESETS[name].at(rate)
 
 
-def _ndp(paths: Component) -> Scheme:
-    return Scheme(
-        recovery=Ndp(), control=(paths,), switch=(PayloadTrimming(),), buffer=DropTail(),
-        queueing=Queueing(returns_headers=True), routing="source", header_bytes=64, ack_bytes=64,
-    )  # fmt: skip
+@cache
+def _compositions() -> dict[str, Any]:
+    """Return what `schemes.toml` holds."""
+    return _content("schemes", {"schemes": Path(tables.__file__).with_name("schemes.toml")})
 
 
-def phost() -> Scheme:
-    """Return pHost."""
-    return Scheme(
-        name="phost", recovery=PHost(), buffer=DropTail(limit_bytes=36_864), routing="spray-random", nic_order="srpt",
-        payload_bytes=1460, header_bytes=40, ack_bytes=40,
-    )  # fmt: skip
+def _composition(kind: str, name: str) -> dict[str, Any]:
+    """Return the table of a registered or a bare scheme, with its groups, and parts in place of their names."""
+    groups, named = _compositions()["groups"], _compositions()["parts"]
+    table = {"name": name, **_compositions()[kind][name]}
+    for group in table.pop("groups", ()):
+        table = groups[group] | table
+    table.pop("about", None)
+    for part in table.keys() & set(PARTS):
+        is_one = not isinstance(table[part], list)
+        found = [named.get(str(one), one) for one in ([table[part]] if is_one else table[part])]
+        table[part] = found[0] if is_one else found
+    return table
 
 
-def _uet(*control: Component) -> Scheme:
-    """Return delivery in any order with packets sprayed, under some control."""
-    return Scheme(
-        recovery=Uet(), control=(*control, PathChoice()), switch=(UetQueue(),), buffer=DropTail(), routing="entropy"
-    )
+def _bare(name: str) -> Scheme:
+    return scheme_from(_composition("bare", name))
 
 
-def _recovery(kind: type[GoBackN]) -> Scheme:
-    return Scheme(recovery=kind(), control=(LineRate(),))
+def _like_another(name: str) -> Scheme:
+    """Return a scheme that begins as another one, registered or of a preset."""
+    table = _composition("schemes", name)
+    *of, other = table.pop("like").split("/")
+    base = preset(of[0])[other] if of else as_scheme(other)
+    return base.replace(**values_from(table))
 
 
-BARE: dict[str, Callable[[], Scheme]] = {  # what only presets have, with their components' defaults
-    "dcqcn-step": lambda: Scheme(control=(Dcqcn(),), switch=(EcnStep(),)),
-    "pri-q-step": lambda: Scheme(control=(PriQ(), Dcqcn()), switch=(EcnStep(),)),
-    "go-back-0": partial(_recovery, GoBack0),
-    "go-back-n": partial(_recovery, GoBackN),
-    "send-twice": partial(_recovery, SendTwice),
-    "check-epsn": partial(_recovery, CheckEpsn),
-    "improved-go-back-n": partial(_recovery, ImprovedGoBackN),
-    "ndp": lambda: _ndp(ScoredPaths()),
-    "ndp-permuted": lambda: _ndp(PermutedPaths()),
-    "phost": phost,
-    "grants": lambda: Scheme(recovery=GrantClock(), buffer=DropTail(), ack_bytes=40),
-    "nscc": lambda: _uet(Nscc()),
-    "rccc": lambda: _uet(ReceiverCredit()),
-    "nscc-rccc": lambda: _uet(Nscc(), ReceiverCredit()),
-    "eqds": lambda: _uet(ReceiverCredit()),
-}
+def register_all() -> None:
+    """Register the schemes of `schemes.toml`."""
+    for name, table in _compositions()["schemes"].items():
+        make = partial(_like_another, name) if "like" in table else partial(scheme_from, _composition("schemes", name))
+        register_scheme(name, make, about=table["about"])

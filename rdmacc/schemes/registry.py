@@ -8,6 +8,7 @@ from typing import Any
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.lifetimes import Kept
 from rdmacc.schemes.composition import Scheme, links_of, parameter_rows
+from rdmacc.schemes.tables import scheme_from
 from rdmacc.typed import typed
 
 SCHEMES: dict[str, Callable[[], Scheme]] = {}
@@ -94,7 +95,7 @@ def as_scheme(value: str | Scheme) -> Scheme:
         return value
     if isinstance(value, str):
         make = SCHEMES.get(value)
-        is_fixed = isinstance(make, partial) and make.func is Scheme and not make.args
+        is_fixed = isinstance(make, partial) and make.func is scheme_from
         return _MADE.get(make if is_fixed else None, lambda: scheme(value))
     raise unknown("scheme", value, SCHEMES, "a Scheme or the name of one")
 

@@ -150,10 +150,10 @@ def test_every_control_works_wherever_it_stands(name, monkeypatch):
 def test_a_scheme_of_ones_own_has_its_line_and_its_sliders(tmp_path, monkeypatch):
     file = tmp_path / "my_ideas.py"
     file.write_text(
-        "from rdmacc.presets.default import HPCC_RED\n"
+        "import rdmacc\n"
         "from rdmacc.protocols.dcqcn import Dcqcn\n"
         "from rdmacc.schemes import Scheme, register_scheme\n"
-        "make = lambda: Scheme(name='mine', control=(Dcqcn(g=0.5),), switch=(HPCC_RED,))\n"
+        "make = lambda: Scheme(name='mine', control=(Dcqcn(g=0.5),), switch=rdmacc.scheme('dcqcn-hpcc').switch)\n"
         "register_scheme('mine', make, about='gentle marking')\n"
     )
     monkeypatch.setattr("rdmacc.explorer.warm_up", lambda: None)

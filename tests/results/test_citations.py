@@ -1,8 +1,12 @@
 """The citations of a result."""
 
+import importlib
+import pkgutil
+
 import pytest
 
 import rdmacc
+from rdmacc import protocols, switch
 from rdmacc.component import Component
 from rdmacc.presets import PRESETS
 from rdmacc.protocols.hpcc import Hpcc
@@ -15,10 +19,11 @@ from rdmacc.workload import SIZES, dart_mix
 from rdmacc.workload.published import DART_SHORT
 
 
-def _subclasses(kind):
-    for one in kind.__subclasses__():
-        yield one
-        yield from _subclasses(one)
+def _components(package):
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        for one in vars(importlib.import_module(module.name)).values():
+            if isinstance(one, type) and issubclass(one, Component) and one.__module__ == module.name:
+                yield one.__name__
 
 
 def keys(scheme, work=None):
@@ -26,11 +31,7 @@ def keys(scheme, work=None):
 
 
 def test_the_tables_know_all_that_there_is():
-    ours = {
-        kind.__name__
-        for kind in _subclasses(Component)
-        if kind.__module__.startswith(("rdmacc.protocols", "rdmacc.switch"))
-    }
+    ours = {*_components(protocols), *_components(switch)}
     others = {kind.__name__ for kind in (Pfc, DropTail, Queueing, MarkMeter, PacketMeter)}
     assert ours | others == set(citations.COMPONENTS)
     assert set(PRESETS) == set(citations.PRESETS)
