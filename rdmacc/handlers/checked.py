@@ -8,6 +8,7 @@ their hooks; a `Trail` records the location when one fails, and the error names 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from traceback import walk_tb
 from typing import Any
 
 from rdmacc.component import HOOKS, TIMERS, WORDS
@@ -81,8 +82,6 @@ def tests_of(
 ) -> list[Test]:
     tests: list[Test] = []
 
-    timer_kind = kind
-
     def must(argument: str, field: str, low: object, high: object, allowed: str) -> None:
         at = record(argument)
         tests.append(Test(f"{at}.{field}", str(low), str(high), f"{argument}.{field}", allowed))
@@ -142,7 +141,7 @@ def tests_of(
             must(argument, "wire_bytes", 0, _MOST_WIRE_BYTES, "from 0 (the scheme's) to 16 MiB")
             must(argument, "path", 0, 2**31 - 1, "at least 0")
             must(argument, "ce", 0, 1, "0 or 1")
-    if timer_kind == "Endpoint" and "reply" in given:
+    if kind == "Endpoint" and "reply" in given:
         must("reply", "message", 0, "trail.n_messages - 1", "the number of a message to this host")
     return tests
 
@@ -230,19 +229,15 @@ class Checks:
 
 def explain(components: Components, exception: BaseException, now: int) -> HandlerError | None:
     """Return the error for an exception raised by an unchecked handler; None if it came from elsewhere."""
-    trace = exception.__traceback__
     known = {
         (function.__code__.co_filename, function.__code__.co_name): type(part).__name__
         for part in components
         for function in part.handlers().values()
     }
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if (code.co_filename, code.co_name) in known:
-            component = known[code.co_filename, code.co_name]
-            name = f"{component}.{code.co_name}"
-            return HandlerError(name, _reason(exception), trace.tb_lineno, now, filename=code.co_filename)
-        trace = trace.tb_next
+    for (filename, name), line in _frames(exception):
+        if (filename, name) in known:
+            owner = known[filename, name]
+            return HandlerError(f"{owner}.{name}", _reason(exception), line, now, filename=filename)
     return None
 
 
@@ -252,10 +247,11 @@ def _reason(exception: BaseException) -> str:
 
 
 def _line_in(exception: BaseException, function: Callable[..., Any]) -> int | None:
-    trace, found = exception.__traceback__, None
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if (code.co_filename, code.co_name) == (function.__code__.co_filename, function.__code__.co_name):
-            found = trace.tb_lineno
-        trace = trace.tb_next
-    return found
+    own = function.__code__.co_filename, function.__code__.co_name
+    return next((line for place, line in reversed(_frames(exception)) if place == own), None)
+
+
+def _frames(exception: BaseException) -> list[tuple[tuple[str, str], int]]:
+    """Return file and name of each function of a traceback, with the line, the innermost last."""
+    trace = walk_tb(exception.__traceback__)
+    return [((frame.f_code.co_filename, frame.f_code.co_name), line) for frame, line in trace]

@@ -13,7 +13,7 @@ from typing import Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.expressions import Code, Expressions
-from rdmacc.handlers.language import ADVICE, BOOL, EXCEPTIONS, FLOAT, INT, NOTHING, NUMBERS, Kind, advice
+from rdmacc.handlers.language import BOOL, EXCEPTIONS, FLOAT, INT, NOTHING, NUMBERS, Kind, advice
 from rdmacc.handlers.source import source_tree
 
 Mark = tuple[int, str]
@@ -49,7 +49,7 @@ class Checker:
             if not isinstance(tree, ast.FunctionDef):
                 line = function.__code__.co_firstlineno
                 word = "async def" if isinstance(tree, ast.AsyncFunctionDef) else f"{function.__name__}(...)"
-                allowed = f"{ADVICE['function']}, whose source can be read: in a file or a notebook cell"
+                allowed = f"{advice('function')}, whose source can be read: in a file or a notebook cell"
                 raise self.error(function, line, word, allowed)
             given = tree.args
             if given.vararg or given.kwarg or given.kwonlyargs:
@@ -157,7 +157,7 @@ class _Body(Expressions):
             code = self._field(target, is_write=True)
             if isinstance(code, str) and not code.endswith("[]"):
                 return code
-            raise self._error(target, ADVICE["Slice"] if code else "must be a variable, or a field of a record")
+            raise self._error(target, advice("Slice") if code else "must be a variable, or a field of a record")
         if isinstance(target, ast.Subscript):
             vector = self._of(target.value)
             if isinstance(target.value, ast.Attribute):

@@ -16,7 +16,6 @@ from typing import Any
 from rdmacc import bits, chance
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers.language import (
-    ADVICE,
     BITS,
     BOOL,
     CALLS,
@@ -145,7 +144,7 @@ class Expressions:
         value = self._value(node)
         kind = kind_of(value)
         if kind is None:
-            raise self._error(node, _LONG if type(value) is int else ADVICE[topic(value) or "value"])
+            raise self._error(node, _LONG if type(value) is int else advice(topic(value), "value"))
         return kind
 
     def _value(self, node: ast.expr) -> Any:
@@ -153,9 +152,9 @@ class Expressions:
         if isinstance(node, ast.Attribute):
             module = self._value(node.value)
             if not isinstance(module, types.ModuleType):
-                raise self._error(node, ADVICE[topic(module) or "value"])
+                raise self._error(node, advice(topic(module), "value"))
         elif not isinstance(node, ast.Name) or node.id in self._locals:
-            raise self._error(node, ADVICE["call"])
+            raise self._error(node, advice("call"))
         value = outside(self._function, ast.unparse(node))
         if value is MISSING:
             raise self._error(node, "must be a name defined in the module")
@@ -233,7 +232,7 @@ class Expressions:
         if not kind.parts and not kind.code:
             raise self._error(node, "must be an element of a vector field, or of a tuple of numbers")
         if isinstance(node.slice, ast.Slice):
-            raise self._error(node, ADVICE["Slice"])
+            raise self._error(node, advice("Slice"))
         self._operand(node.slice, "i")
         if kind.parts:
             return self._uniform(node.value, kind)
@@ -259,7 +258,7 @@ class Expressions:
         elif are_integers:
             mark = _INTEGER[type(op)]
         elif isinstance(op, ast.Pow):
-            raise self._error(node, ADVICE["pow"])
+            raise self._error(node, advice("pow"))
         if mark:
             self._mark(node, mark)
         return INT if are_integers and not isinstance(op, ast.Div) else FLOAT
@@ -291,7 +290,7 @@ class Expressions:
         for i, op in enumerate(node.ops):
             pair = operands[i : i + 2]
             if isinstance(op, ast.Is | ast.IsNot):
-                raise self._error(node, ADVICE["Is"])
+                raise self._error(node, advice("Is"))
             if isinstance(op, ast.In | ast.NotIn):
                 if self._of(pair[0]) is not self._uniform(pair[1], self._of(pair[1])) or len(node.ops) > 1:
                     raise self._error(node, "must look up a number in a tuple of numbers of the same type")
@@ -321,7 +320,7 @@ class Expressions:
 
     def _of_Call(self, node: ast.Call) -> Kind:
         if any(isinstance(one, ast.Starred) for one in node.args) or any(word.arg is None for word in node.keywords):
-            raise self._error(node, ADVICE["Starred"])
+            raise self._error(node, advice("Starred"))
         if isinstance(node.func, ast.Attribute):
             self._field(node.func, is_write=False)  # a record has no methods
         function = self._value(node.func)
@@ -332,13 +331,13 @@ class Expressions:
         except (KeyError, TypeError):  # unknown, or not hashable
             raise self._error(node, _no_call(function)) from None
         if isinstance(node.func, ast.Attribute) and self._value(node.func.value) not in (math, bits, chance):
-            raise self._error(node, ADVICE["function"] + ": import it")
+            raise self._error(node, advice("function") + ": import it")
         if node.keywords:
             raise self._error(node, "must be called with positional arguments only")
         least, count = len(wanted.rstrip("*")), len(node.args)
         if count < least or (count > least and not wanted.endswith("*")):
             noun = f"{'at least ' * wanted.endswith('*')}{least} argument{'s' * (least > 1)}"
-            raise self._error(node, ADVICE["round"] if function is round else f"must be called with {noun}")
+            raise self._error(node, advice("round") if function is round else f"must be called with {noun}")
         kinds = [self._operand(value, wanted[min(i, least - 1)]) for i, value in enumerate(node.args)]
         if mark == "in_message":
             own = [name for name, held in sorted(self._names.items()) if held.roles == {"message"}]
@@ -354,9 +353,9 @@ class Expressions:
 
     def _plain(self, node: ast.Call, function: types.FunctionType) -> Kind:
         if topic(function):
-            raise self._error(node, ADVICE[topic(function)])
+            raise self._error(node, advice(topic(function)))
         if not isinstance(node.func, ast.Name):
-            raise self._error(node, ADVICE["function"] + ": import it")
+            raise self._error(node, advice("function") + ": import it")
         if function in self._checker.under_way:
             raise self._error(node, "must not call itself: use a loop")
         positional = [self._of(value) for value in node.args]
@@ -387,7 +386,7 @@ def _stored(tree: ast.FunctionDef) -> frozenset[str]:
 
 
 def topic(value: Any) -> str:
-    """Return the word of `ADVICE` for something of another module, or nothing."""
+    """Return the word of the advice for something of another module, or nothing."""
     module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     owner = getattr(value, "__self__", None)  # random.random is a method of a hidden generator
     module = str(module or type(owner).__module__)
@@ -404,5 +403,5 @@ def _no_call(function: Any) -> str:
     """Return what to write instead of calling something."""
     name = getattr(function, "__name__", "")
     if getattr(builtins, name, None) is function or function is math.pow or function is math.hypot:
-        return ADVICE.get(name, ADVICE["call"])
-    return ADVICE[topic(function) or "call"]
+        return advice(name, "call")
+    return advice(topic(function), "call")

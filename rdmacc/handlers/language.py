@@ -12,6 +12,8 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from rdmacc import bits, chance
@@ -117,62 +119,14 @@ def constant(node: ast.AST) -> int | float | None:
     return number if type(number) in _KINDS else None  # type: ignore[return-value]
 
 
-_PLAIN = "must be a plain function, made by `def` and called by its own name"
+@cache
+def _advice() -> dict[str, str]:
+    import tomllib  # imported on first use, by a handler that is refused
 
-ADVICE = {
-    "Import": "must not import inside a handler: import at module level",
-    "ImportFrom": "must not import inside a handler: import at module level",
-    "Global": "must not change a module's variable: keep what changes in a record",
-    "Nonlocal": "must not change a variable of an enclosing function: keep what changes in a record",
-    "Delete": "must not delete anything: set the field to its default",
-    "With": "must not use `with`: handlers open nothing",
-    "Try": "must not use `try`: test for the case beforehand",
-    "Match": "must not use `match`: write `if` and `elif`",
-    "ClassDef": "must not define a class: declare a record in the component",
-    "FunctionDef": "must not define a function inside: define it in the module",
-    "Lambda": "must not use `lambda`: define a function in the module with `def`",
-    "Yield": "must not be a generator: a handler runs to completion",
-    "YieldFrom": "must not be a generator: a handler runs to completion",
-    "Await": "must not wait: a handler runs to completion; set a timer",
-    "NamedExpr": "must not assign within an expression: use a separate assignment",
-    "Starred": "must not use `*`: list each value",
-    "JoinedStr": "must not build strings: only `raise` and `assert` take a string, as a literal",
-    "List": "must not create a list: use a tuple of numbers, or a vector field of a record",
-    "ListComp": "must not create a list: use a loop",
-    "Dict": "must not create a dictionary: use a vector field of a record",
-    "DictComp": "must not create a dictionary: use a vector field of a record",
-    "Set": "must not create a set: use a `Bits` field of a Transfer record",
-    "SetComp": "must not create a set: use a `Bits` field of a Transfer record",
-    "GeneratorExp": "must not create a generator: use a loop",
-    "Slice": "must not slice a vector: use it element by element",
-    "Constant": "must be a number",
-    "Is": "must compare numbers with == or !=",
-    "IsNot": "must compare numbers with == or !=",
-    "MatMult": "must not multiply matrices",
-    "print": "must not print: give `simulate` a probe (rdmacc.probes), or `trace=True`",
-    "pow": "must be written as a product, x * x, or math.exp(y * math.log(x)); powers of floats differ in the last bit",
-    "round": "must round to a whole number, round(x); for digits write round(x * 100) / 100",
-    "hypot": "must be written math.sqrt(x * x + y * y); math.hypot differs in the last bit",
-    "isinstance": "must not test a type: types are known before the handler runs",
-    "type": "must not test a type: types are known before the handler runs",
-    "divmod": "must be written with // and %",
-    "sum": "must be written as a loop",
-    "any": "must be written as a loop, or with `or`",
-    "all": "must be written as a loop, or with `and`",
-    "open": "must not open a file",
-    "range": "must stand in `for i in range(...)`",
-    "chance": "must take random numbers from rdmacc.chance and the time from `now`, to keep runs reproducible",
-    "numpy": "must use `math` and plain numbers: NumPy's integers wrap around, unlike Python's",
-    "numba": "must be a plain function, without `@njit`: the compiled engine compiles it with its own options",
-    "math": "must be a function of `math` that both engines share: "
-    + ", ".join(sorted(one.__name__ for one in CALLS if one.__module__ == "math")),
-    "function": _PLAIN,
-    "call": f"{_PLAIN}, or min, max, abs, int, float, bool, round, len, or of math, rdmacc.bits, rdmacc.chance",
-    "value": "must be a number, or a tuple of numbers, defined in the module; keep what changes in a record",
-    "": "must not be used in a handler; docs/interface.md lists the language",
-}  # fmt: skip
-"""Advice on what to write instead, by rejected construct."""
+    return tomllib.loads(Path(__file__).with_name("advice.toml").read_text(encoding="utf-8"))
 
 
-def advice(word: str) -> str:
-    return ADVICE.get(word, ADVICE[""])
+def advice(word: str, otherwise: str = "other") -> str:
+    """Return what to write instead of a construct; `otherwise` of one that is not listed."""
+    text = _advice().get(word) or _advice()[otherwise]
+    return text.format(math=", ".join(sorted(one.__name__ for one in CALLS if one.__module__ == "math")))

@@ -19,7 +19,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.handlers.checker import Access, Checker, Marks
 from rdmacc.handlers.expressions import Code, record_kind
 from rdmacc.handlers.hooks import Components
-from rdmacc.handlers.language import ADVICE, INT, LARGEST, NOTHING, Kind, kind_of
+from rdmacc.handlers.language import INT, LARGEST, NOTHING, Kind, advice, kind_of
 from rdmacc.handlers.source import outside
 from rdmacc.records import Field
 from rdmacc.scaling import Scaled
@@ -84,7 +84,7 @@ def _reading_of(
     part: Component, name: str, function: Any, params: frozenset[tuple[str, Code]], headers: frozenset[Field]
 ) -> _Reading:
     if not isinstance(function, types.FunctionType):
-        allowed = f"{ADVICE['function']}, in the component"
+        allowed = f"{advice('function')}, in the component"
         raise ConfigError(f"{type(part).__name__}.{name}", function, allowed)
     key = type(part), name, function, params, headers
     reading = _READ.get(key)
