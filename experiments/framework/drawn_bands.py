@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _FAINT = 0.25
 _ASIDE = 0.7  # position of the line on a bar: beside an existing error bar
+_NOTHING = ("None", "", " ")
 
 
 def with_bands(figures: Sequence[Figure]) -> Figure:
@@ -50,55 +51,47 @@ def _spread_line(ax: Axes, line: Any, others: Sequence[Any]) -> None:
     if any(line in one.lines[1] for one in ax.containers if isinstance(one, ErrorbarContainer)):
         return
     x, y = drawn[0]
+    look: dict[str, Any] = {"color": line.get_color(), "zorder": line.get_zorder() - 0.1}
+    dashes, marker, steps = str(line.get_linestyle()), line.get_marker(), str(line.get_drawstyle())
     if any(not np.array_equal(x, other) for other, _ in drawn[1:]):
-        for other_x, other_y in drawn[1:]:
-            ax.plot(other_x, other_y, color=line.get_color(), linestyle=line.get_linestyle(), marker=line.get_marker(),
-                    markersize=line.get_markersize(), drawstyle=line.get_drawstyle(), linewidth=0.6, alpha=2 * _FAINT,
-                    zorder=line.get_zorder() - 0.1, label="_")  # fmt: skip
+        look |= {"linestyle": dashes, "marker": marker, "markersize": line.get_markersize(), "drawstyle": steps}
+        for one in drawn[1:]:
+            ax.plot(*one, **look, linewidth=0.6, alpha=2 * _FAINT, label="_")
         return
     values = np.array([other for _, other in drawn], dtype=np.float64)
     known = np.isfinite(values).all(axis=0)
     if not known.any() or np.array_equal(values.min(axis=0)[known], values.max(axis=0)[known]):
         return
     least, most = (np.where(known, how(values, axis=0), y) for how in (np.min, np.max))
-    look = {"color": line.get_color(), "zorder": line.get_zorder() - 0.1}
-    if str(line.get_linestyle()) in ("None", "", " "):
-        if str(line.get_marker()) in ("None", "", " "):
-            return  # part of an error bar
+    if dashes not in _NOTHING:
+        by_steps: Any = (steps.removeprefix("steps").strip("-") or "pre") if steps.startswith("steps") else None
+        ax.fill_between(x, least, most, where=known, step=by_steps, alpha=_FAINT, linewidth=0, **look)
+    elif str(marker) not in _NOTHING:  # otherwise a part of an error bar
         ax.vlines(x, least, most, linewidth=1, **look)
-        return
-    step = str(line.get_drawstyle()).removeprefix("steps").strip("-") or "pre"
-    by_steps: Any = step if str(line.get_drawstyle()).startswith("steps") else None
-    ax.fill_between(x, least, most, where=known, step=by_steps, alpha=_FAINT, linewidth=0, **look)
 
 
 def _spread_bars(ax: Axes, bars: Any, others: Sequence[Any]) -> None:
     from matplotlib.container import BarContainer
 
-    is_alike = isinstance(bars, BarContainer) and all(
-        isinstance(one, BarContainer) and len(one) == len(bars) and one.orientation == bars.orientation
-        for one in others
-    )
-    if not is_alike:
+    shapes = {(len(one), one.orientation) if isinstance(one, BarContainer) else None for one in (bars, *others)}
+    if None in shapes or len(shapes) > 1:
         return
-    upright = bars.orientation != "horizontal"
-    for every in zip(bars, *others, strict=True):
-        bar, ends = every[0], [one.get_bbox().y1 if upright else one.get_bbox().x1 for one in every]
+    upright, look = bars.orientation != "horizontal", {"color": "0.2", "linewidth": 1}
+    for bar, *every in zip(bars, bars, *others, strict=True):
+        ends = [one.get_bbox().y1 if upright else one.get_bbox().x1 for one in every]
         if min(ends) == max(ends) or not np.isfinite(ends).all():
             continue
         if upright:
             ax.set_ylim(top=max(ax.get_ylim()[1], 1.05 * max(ends)))
-            ax.vlines(bar.get_x() + _ASIDE * bar.get_width(), min(ends), max(ends), color="0.2", linewidth=1)
+            ax.vlines(bar.get_x() + _ASIDE * bar.get_width(), min(ends), max(ends), **look)
         else:
-            ax.hlines(bar.get_y() + _ASIDE * bar.get_height(), min(ends), max(ends), color="0.2", linewidth=1)
+            ax.hlines(bar.get_y() + _ASIDE * bar.get_height(), min(ends), max(ends), **look)
 
 
 def _spread_dots(ax: Axes, dots: Any, others: Sequence[Any]) -> None:
     from matplotlib.collections import PathCollection
 
-    if not isinstance(dots, PathCollection):
-        return
-    for one in others:
+    for one in others if isinstance(dots, PathCollection) else ():
         if isinstance(one, PathCollection) and not np.array_equal(one.get_offsets(), dots.get_offsets()):
             x, y = np.asarray(one.get_offsets(), dtype=np.float64).T
             ax.scatter(x, y, s=one.get_sizes(), c=one.get_facecolors(), alpha=_FAINT, label="_")  # type: ignore[attr-defined]

@@ -225,7 +225,7 @@ class Experiment(ABC):
 
     def readings_in(self, table: pd.DataFrame) -> list[str]:
         """Return the readings other than the default that a table has rows of."""
-        return [one.name for _, one in readings_of(self.name) if self.under(table, one.name) is not None]
+        return [one.name for one in readings_of(self.name) if self.under(table, one.name) is not None]
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
         """Return the part of a table that claims see: its rows of a reading."""

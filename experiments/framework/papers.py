@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.reading import read, read_texts, register
+from rdmacc.experiments.framework.reading import read_questions, read_texts
 from rdmacc.experiments.framework.texts import TEXTS, read_claims
 from rdmacc.presets import PRESETS
 
@@ -43,12 +43,11 @@ def find_paper(folder: Path, group: str) -> None:
         except TypeError as error:
             raise ConfigError(f"{group}/paper.toml", str(error), "the fields of Paper") from None
         PAPERS[group] = paper
-        ordered = sorted(PAPERS.items(), key=lambda item: item[1].order)
-        PAPERS.clear()
-        PAPERS.update(ordered)
+        for name in sorted(PAPERS, key=lambda one: PAPERS[one].order):
+            PAPERS[name] = PAPERS.pop(name)
         if (folder / f"{paper.preset}.toml").exists():
             PRESETS.add_file(folder / f"{paper.preset}.toml")
     if (folder / "claims.toml").exists():
         TEXTS[group] = read_claims(folder / "claims.toml")
     if (folder / "readings.toml").exists():
-        register(group, *read(folder / "readings.toml"))
+        read_questions(group, folder / "readings.toml")

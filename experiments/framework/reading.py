@@ -12,7 +12,6 @@ to show what it costs, and does not count in the score's range.
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,54 +65,47 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {}
 """Open questions of each paper, by its group of experiments."""
 
 
-def register(paper: str, *questions: Question) -> tuple[Question, ...]:
-    names = Counter([DEFAULT, *(one.name for question in questions for one in question.readings)])
-    twice = [name for name, count in names.items() if count > 1]
-    if twice:
-        raise ConfigError(f"reading of {paper}", twice[0], "a unique name among the paper's readings")
-    QUESTIONS[paper] = questions
-    return questions
-
-
-def read(path: Path) -> tuple[Question, ...]:
+def read_questions(paper: str, path: Path) -> None:
+    """Add the questions of a paper, from its file."""
     found = []
     for one in read_texts(path)["question"]:
         readings = tuple(Reading(**each) for each in one.pop("reading"))
         chosen = Chosen(one.pop("chosen")) if "chosen" in one else None
         found.append(Question(**one, readings=readings, chosen=chosen))
-    return tuple(found)
+    names = Counter([DEFAULT, *(one.name for question in found for one in question.readings)])
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise ConfigError(f"reading of {paper}", twice[0], "a unique name among the paper's readings")
+    QUESTIONS[paper] = tuple(found)
 
 
 def read_texts(path: Path) -> dict[str, Any]:
     """Return what is in a TOML file, line breaks in its texts as spaces."""
-    found: dict[str, Any] = _joined(tomllib.loads(path.read_text(encoding="utf-8")))
+
+    def joined(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: joined(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [joined(one) for one in value]
+        return " ".join(value.split()) if isinstance(value, str) else value
+
+    found: dict[str, Any] = joined(tomllib.loads(path.read_text(encoding="utf-8")))
     return found
-
-
-def _joined(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _joined(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_joined(one) for one in value]
-    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def questions_of(name: str) -> tuple[Question, ...]:
     return QUESTIONS.get(name.partition(".")[0], ())
 
 
-def readings_of(name: str) -> Iterator[tuple[Question, Reading]]:
-    """Return the readings of an experiment's paper that are not the default, with their questions."""
-    for question in questions_of(name):
-        for one in question.readings[1:]:
-            yield question, one
+def readings_of(name: str) -> list[Reading]:
+    """Return the readings of an experiment's paper that are not the default."""
+    return [one for question in questions_of(name) for one in question.readings[1:]]
 
 
 def check_reading(name: str, reading: str) -> str:
     """Return a reading's name; the default answers to questions are `DEFAULT`."""
     if reading == DEFAULT or any(reading == question.default.name for question in questions_of(name)):
         return DEFAULT
-    known = [one.name for _, one in readings_of(name)]
+    known = [one.name for one in readings_of(name)]
     if reading not in known:
         raise unknown("reading", reading, [DEFAULT, *known], f"a reading of {name.partition('.')[0]}")
     return reading

@@ -36,16 +36,15 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
     EXPERIMENTS[added.name] = added
     # Sorting is stable: groups, and experiments other than figures and tables, keep their order.
     groups = [name.partition(".")[0] for name in EXPERIMENTS]
-    ordered = sorted(EXPERIMENTS.items(), key=lambda item: (groups.index(item[0].partition(".")[0]), _place(item[0])))
-    EXPERIMENTS.clear()
-    EXPERIMENTS.update(ordered)
+
+    def place(name: str) -> tuple[int, int, int]:
+        group, _, rest = name.partition(".")
+        found = re.fullmatch(r"(fig|table)(\d+)", rest)
+        return (groups.index(group), *((("fig", "table").index(found[1]), int(found[2])) if found else (2, 0)))
+
+    for name in sorted(EXPERIMENTS, key=place):
+        EXPERIMENTS[name] = EXPERIMENTS.pop(name)
     return one
-
-
-def _place(name: str) -> tuple[int, int]:
-    """Return an experiment's sort key in its group: figures by number, tables by number, then the others."""
-    found = re.fullmatch(r".*\.(fig|table)(\d+)", name)
-    return (("fig", "table").index(found[1]), int(found[2])) if found else (2, 0)
 
 
 def import_modules(package: str) -> None:

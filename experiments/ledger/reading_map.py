@@ -33,7 +33,7 @@ def draw_map(paper: str) -> Figure:
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch, Rectangle
 
-    found, names = by_reading(paper), [one.name for _, one in readings_of(paper)]
+    found, names = by_reading(paper), [one.name for one in readings_of(paper)]
     judged = found.loc[(found[names] != "").any(axis=1), [DEFAULT, *names]]
     verdicts = judged[judged.mask(judged.isin(["", Outcome.NOT_JUDGED.value])).nunique(axis=1) > 1]
     verdicts = verdicts.loc[:, (verdicts != "").any() | (verdicts.columns == DEFAULT)]

@@ -7,7 +7,7 @@ and reasons, its numbers and how they were made. ``report.json`` has all verdict
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ _SHOWN = {
 """Labels of the provenance's keys on a page."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Entry:
     """A figure that was reproduced, or could not be."""
 
@@ -56,6 +56,31 @@ class Entry:
     """Where the numbers come from and what they took, as `rdmacc.sweep.Sweep` has both."""
     failure: str = ""
     """Why there are no numbers, no verdicts or no picture."""
+    checks: dict[str, pd.DataFrame] = field(default_factory=dict)
+    """The claims with their verdicts by reading, the default first; empty if they cannot be judged."""
+    is_drawn: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.experiment.name
+
+    @property
+    def heading(self) -> str:
+        """The figure's name in words: "Dart, figure 2"."""
+        group, _, rest = self.name.partition(".")
+        found = re.fullmatch(r"(fig|table)(\d+)", rest)
+        words = f"{'figure' if found[1] == 'fig' else 'table'} {int(found[2])}" if found else rest.replace("-", " ")
+        return f"{_name(group)}, {words}"
+
+    def verdicts(self) -> dict[str, str]:
+        """Return the verdicts under the default reading, by claim."""
+        checks = self.checks.get(DEFAULT, pd.DataFrame(columns=["id", "verdict"]))
+        return dict(zip(checks["id"].map(str), checks["verdict"].map(str), strict=True))
+
+    def counts(self) -> dict[Outcome, int]:
+        """Return how many claims have each verdict that some have."""
+        counts = count_outcomes(self.checks[DEFAULT]) if self.checks else {}
+        return {outcome: count for outcome, count in counts.items() if count}
 
 
 class Report:
@@ -80,105 +105,96 @@ class Report:
                 read_verdicts(self.folder)
             except ConfigError:
                 raise ConfigError("folder", str(folder), "empty, or a report's: other files are kept") from None
-        self._planned = list(planned)
+        self._names = [one.name for one in planned]
         self._scale, self._seed, self._seeds, self._since = scale, seed, seeds, since
         self._before = read_verdicts(since) if since is not None else None
-        self._entries: dict[str, Entry] = {}
-        self._checks: dict[str, dict[str, pd.DataFrame]] = {}  # by figure and reading, the default first
+        self._added: dict[str, Entry] = {}
 
     @property
     def index(self) -> Path:
         return self.folder / "index.html"
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The figures so far, in the order of the pages."""
+        return [self._added[name] for name in self._names if name in self._added]
 
     def add(self, entry: Entry) -> None:
         """Add a figure: draw it, write its page and numbers, and bring the front page up to date.
 
         If it cannot be judged or drawn, its page says so, with the error.
         """
-        one = entry.experiment
-        if not self._entries:  # first the file that marks the folder as a report's, in case this is interrupted
+        if not self._added:  # first the file that marks the folder as a report's, in case this is interrupted
             self._write_verdicts()
-        self._entries[one.name] = entry
+        self._added[entry.name] = entry
         if entry.table is not None:
             table = entry.table
             for words, make in (("not judged", self._judge), ("not drawn", self._draw)):
                 try:
-                    make(one, table)
+                    make(entry, table)
                 except Exception as error:
-                    failures = filter(None, [entry.failure, f"{words}: {reason_of(error)}"])
-                    self._entries[one.name] = entry = replace(entry, failure="; ".join(failures))
+                    entry.failure = "; ".join(filter(None, [entry.failure, f"{words}: {reason_of(error)}"]))
             data = self.folder / "data"
-            write_table(data / f"{one.name}.parquet", table, entry.provenance)
-            write_atomically(data / f"{one.name}.csv", lambda draft: table.to_csv(draft, index=False))
-        self._write(f"{one.name}.html", self._figure_page(entry))
+            write_table(data / f"{entry.name}.parquet", table, entry.provenance)
+            write_atomically(data / f"{entry.name}.csv", lambda draft: table.to_csv(draft, index=False))
+        self._write(f"{entry.name}.html", self._figure_page(entry))
         self._write("index.html", self._front_page())
         self._write_verdicts()
 
     def add_scenes(self) -> None:
         """Show networks in motion on the pages of the figures that they are for."""
-        write_scenes(self.folder / "moving", self._entries)
+        write_scenes(self.folder / "moving", self._added)
         for scene in self._scenes():
-            self._write(f"{scene.figure}.html", self._figure_page(self._entries[scene.figure]))
+            self._write(f"{scene.figure}.html", self._figure_page(self._added[scene.figure]))
         self._write("index.html", self._front_page())
 
     def _scenes(self) -> list[Scene]:
-        return [one for one in SCENES if one.figure in self._entries
+        return [one for one in SCENES if one.figure in self._added
                 and (self.folder / "moving" / f"{one.name}.html").exists()]  # fmt: skip
 
     @property
     def failures(self) -> dict[str, str]:
         """The figures that are not complete, each with the reason."""
-        return {name: entry.failure for name, entry in self._ordered(self._entries) if entry.failure}
+        return {entry.name: entry.failure for entry in self.entries if entry.failure}
 
     def changes(self) -> list[dict[str, str]]:
         """Return the verdicts that differ from those of the other report: `id`, `before`, `now`, `page`."""
         before = self._before or {}
         return [
-            {"id": id_, "before": before[id_], "now": verdict, "page": f"{name}.html"}
-            for name, checks in self._ordered(self._checks)
-            for id_, verdict in _verdicts(checks[DEFAULT]).items()
+            {"id": id_, "before": before[id_], "now": verdict, "page": f"{entry.name}.html"}
+            for entry in self.entries
+            for id_, verdict in entry.verdicts().items()
             if before.get(id_, verdict) != verdict
         ]
 
-    def _ordered(self, known: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        return [(one.name, known[one.name]) for one in self._planned if one.name in known]
-
-    def _judge(self, one: Experiment, table: pd.DataFrame) -> None:
+    def _judge(self, entry: Entry, table: pd.DataFrame) -> None:
+        one = entry.experiment
         readings = (DEFAULT, *one.readings_in(table))
-        self._checks[one.name] = {reading: one.check(table, self._scale, reading) for reading in readings}
+        entry.checks = {reading: one.check(table, self._scale, reading) for reading in readings}
 
-    def _draw(self, one: Experiment, table: pd.DataFrame) -> None:
+    def _draw(self, entry: Entry, table: pd.DataFrame) -> None:
         figures = self.folder / "figures"
         figures.mkdir(parents=True, exist_ok=True)
-        for path in figures.glob(f"{one.name}.*"):
+        for path in figures.glob(f"{entry.name}.*"):
             path.unlink()  # of another run, in case this one fails
-        figure = one.figure(table)
+        figure = entry.experiment.figure(table)
         with style(), mpl.rc_context({"svg.hashsalt": "rdmacc"}):  # the same picture gives the same bytes
-            figure.savefig(figures / f"{one.name}.svg", metadata={"Date": None})
-            figure.savefig(figures / f"{one.name}.thumb.png", dpi=_THUMB_DPI)
-        save(figure, figures / f"{one.name}.png")
+            figure.savefig(figures / f"{entry.name}.svg", metadata={"Date": None})
+            figure.savefig(figures / f"{entry.name}.thumb.png", dpi=_THUMB_DPI)
+        save(figure, figures / f"{entry.name}.png")
+        entry.is_drawn = True
 
     def _write(self, name: str, text: str) -> None:
         write_atomically(self.folder / name, lambda draft: draft.write_text(text, encoding="utf-8"))
 
     def _write_verdicts(self) -> None:
-        every = {
-            id_: one for _, checks in self._ordered(self._checks) for id_, one in _verdicts(checks[DEFAULT]).items()
-        }
-        content = {
-            "format": 1,
-            "scale": self._scale,
-            "seed": self._seed,
-            "seeds": self._seeds,
-            "verdicts": every,
-            "failures": self.failures,
-        }
+        verdicts = {id_: one for entry in self.entries for id_, one in entry.verdicts().items()}
+        about = {"format": 1, "scale": self._scale, "seed": self._seed, "seeds": self._seeds}
+        content = {**about, "verdicts": verdicts, "failures": self.failures}
         self._write(_VERDICTS, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
     def _figure_page(self, entry: Entry) -> str:
-        one, effort = entry.experiment, entry.effort
-        names = [each.name for each in self._planned]
-        place = names.index(one.name)
+        one, effort, place = entry.experiment, entry.effort, self._names.index(entry.name)
         provenance = [
             (words, format_time(found) if key == "simulated_ps" else _words(found))
             for key, words in _SHOWN.items()
@@ -187,66 +203,41 @@ class Report:
         if effort:
             rate = f"{effort['packet_hops_per_s'] / 1e6:.2f} M packet-hops/s"
             provenance.append(("time", f"{effort['wall_s']:.1f} s, {rate}"))
+        seeding = ""
+        if self._seeds not in (None, 1) and entry.table is not None:
+            seeding = seeding_text(one, entry.table, self._seeds) or _SEEDINGS[one.seeding].format(self._seeds_text())
         return html(
-            "figure.html",
-            title=f"{_heading(one.name)}: {one.title}",
-            entry=entry,
-            figure=one,
-            claims=claim_rows(self._checks.get(one.name, {})),
-            seeding="" if entry.table is None else self._seeding(one, entry.table),
+            "figure.html", title=f"{entry.heading}: {one.title}", entry=entry, figure=one,
+            claims=claim_rows(entry.checks), seeding=seeding, provenance=provenance, is_drawn=entry.is_drawn,
             about=[Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(part)))) for part in about(one)],
-            provenance=provenance,
-            is_drawn=self._is_drawn(entry),
             scenes=[scene for scene in self._scenes() if scene.figure == one.name],
-            before=names[place - 1] if place else "",
-            after=names[place + 1] if place + 1 < len(names) else "",
-        )
+            before=self._names[place - 1] if place else "", after=(*self._names, "")[place + 1],
+        )  # fmt: skip
 
-    def _is_drawn(self, entry: Entry) -> bool:
-        return entry.table is not None and (self.folder / "figures" / f"{entry.experiment.name}.png").exists()
+    def _seeds_text(self) -> str:
+        return seeds_text(self._seed, self._seeds)
 
     def _front_page(self) -> str:
-        done = [entry for _, entry in self._ordered(self._entries) if entry.table is not None]
+        done = [entry for entry in self.entries if entry.table is not None]
         seconds = sum(float(entry.effort.get("wall_s", 0.0)) for entry in done)
         hops = sum(int(entry.provenance.get("packet_hops", 0)) for entry in done)
-        groups: dict[str, list[tuple[Entry, str, bool, dict[Outcome, int]]]] = {}
-        for name, entry in self._ordered(self._entries):
-            counts = count_outcomes(self._checks[name][DEFAULT]) if name in self._checks else {}
-            some = {outcome: count for outcome, count in counts.items() if count}
-            groups.setdefault(_name(name.partition(".")[0]), []).append(
-                (entry, _heading(name), self._is_drawn(entry), some)
-            )
+        groups: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            groups.setdefault(_name(entry.name.partition(".")[0]), []).append(entry)
         return html(
-            "index.html",
-            title="rdmacc: figures and tables reproduced",
-            version=metadata.version("rdmacc"),
-            scale=self._scale,
-            seeds=seeds_text(self._seed, self._seeds),
-            done=len(self._entries) - len(self.failures),
-            planned=len(self._planned),
-            hops=f"{hops:,}",
+            "index.html", title="rdmacc: figures and tables reproduced", version=metadata.version("rdmacc"),
+            scale=self._scale, seeds=self._seeds_text(), done=len(self._added) - len(self.failures),
+            planned=len(self._names), hops=f"{hops:,}",
             effort=f"{seconds:,.0f} s of simulation, {hops / seconds / 1e6:.2f} M/s" if seconds else "",
-            kinds=KINDS,
-            score=self._score(),
-            failures=self.failures,
-            changes=None if self._before is None else self.changes(),
-            since=self._since,
-            groups=groups,
-            scenes=self._scenes(),
-        )
-
-    def _seeding(self, one: Experiment, table: pd.DataFrame) -> str:
-        """Return the role of several seeds for a figure, in words; empty for one seed."""
-        if self._seeds in (None, 1):
-            return ""
-        same = seeding_text(one, table, self._seeds)
-        return same or _SEEDINGS[one.seeding].format(seeds_text(self._seed, self._seeds))
+            kinds=KINDS, score=self._score(), failures=self.failures, groups=groups, scenes=self._scenes(),
+            changes=None if self._before is None else self.changes(), since=self._since,
+        )  # fmt: skip
 
     def _score(self) -> list[dict[str, Any]]:
         rows = []
         groups: dict[str, list[dict[str, pd.DataFrame]]] = {}
-        for name, checks in self._ordered(self._checks):
-            groups.setdefault(name.partition(".")[0], []).append(checks)
+        for entry in (each for each in self.entries if each.checks):
+            groups.setdefault(entry.name.partition(".")[0], []).append(entry.checks)
         for group, every in groups.items():
             for reading in dict.fromkeys(reading for checks in every for reading in checks):
                 found = pd.concat([one.get(reading, one[DEFAULT]) for one in every], ignore_index=True)
@@ -258,10 +249,6 @@ class Report:
                         counts = [*count_outcomes(found[chosen]).values()]
                         rows.append({"name": name, "claims": int(chosen.sum()), "counts": counts})
         return rows
-
-
-def _verdicts(checks: pd.DataFrame) -> dict[str, str]:
-    return {str(id_): str(verdict) for id_, verdict in zip(checks["id"], checks["verdict"], strict=True)}
 
 
 def _is_draft(path: Path) -> bool:
@@ -285,14 +272,6 @@ def read_verdicts(path: str | Path) -> dict[str, str]:
 
 def _name(group: str) -> str:
     return PAPERS[group].name if group in PAPERS else group
-
-
-def _heading(name: str) -> str:
-    """Return a figure's name in words: "Dart, figure 2"."""
-    group, _, rest = name.partition(".")
-    found = re.fullmatch(r"(fig|table)(\d+)", rest)
-    words = f"{'figure' if found[1] == 'fig' else 'table'} {int(found[2])}" if found else rest.replace("-", " ")
-    return f"{_name(group)}, {words}"
 
 
 def _words(value: Any) -> str:

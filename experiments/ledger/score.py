@@ -26,7 +26,7 @@ def by_reading(paper: str) -> pd.DataFrame:
     By claim: `experiment`, `by`, `kind`, `chosen`, and a column for each reading, the default first; empty where the
     table has no rows of the reading. A claim of a figure without a table is "not judged".
     """
-    names = [DEFAULT, *(reading.name for _, reading in readings_of(paper))]
+    names = [DEFAULT, *(one.name for one in readings_of(paper))]
     rows = {}
     for one in select(paper):
         every = recorded(one.name).get("claims", {})
@@ -46,7 +46,7 @@ def _under_each(paper: str) -> pd.DataFrame:
     """
     found = by_reading(paper)
     own = found[found["by"] == By.PAPER.value]
-    names = [DEFAULT, *(one.name for _, one in readings_of(paper) if (found[one.name] != "").any())]
+    names = [DEFAULT, *(one.name for one in readings_of(paper) if (found[one.name] != "").any())]
     unknown = own[names].isin(["", Outcome.NOT_JUDGED.value])
     return pd.DataFrame({name: own[name].mask(unknown[name], own[DEFAULT]) for name in names})
 
@@ -64,7 +64,7 @@ def score() -> pd.DataFrame:
     rows = {}
     for paper, one in PAPERS.items():
         verdicts = _under_each(paper)
-        readings = {each.name: each for _, each in readings_of(paper) if each.name in verdicts}
+        readings = {each.name: each for each in readings_of(paper) if each.name in verdicts}
         allowed = [DEFAULT, *(each.name for each in readings.values() if not each.against)]
         holds = verdicts[allowed].eq(Outcome.HOLDS.value)
         identities = int((by_reading(paper)["kind"][verdicts.index] == Kind.IDENTITY.value).sum())
@@ -106,7 +106,7 @@ def readings_text() -> str:
     """Return the score of the papers' own claims under each reading, as a table in Markdown."""
     rows = {}
     for paper, one in PAPERS.items():
-        against = {each.name: each.against for _, each in readings_of(paper)}
+        against = {each.name: each.against for each in readings_of(paper)}
         for reading, verdicts in _under_each(paper).items():
             mark = "no" if against.get(str(reading)) else "yes"
             rows[f"{one.name}: {reading}"] = [mark, len(verdicts), *_counts(verdicts)]
