@@ -179,5 +179,5 @@ class AlphaBeta(Model):
 
 
 def _tidy(table: pd.DataFrame) -> pd.DataFrame:
-    parts = (("time", "ps", "time_ps"), ("busbw", "bps", "busbw_bps"))
-    return pd.concat([told(name, unit, [0], table[column].iloc[:1]) for name, unit, column in parts], ignore_index=True)
+    parts = told("time", "ps", [0], table["time_ps"].iloc[:1]), told("busbw", "bps", [0], table["busbw_bps"].iloc[:1])
+    return pd.concat(parts, ignore_index=True)

@@ -64,6 +64,22 @@ class Model(Parameters):
         """
         raise NotImplementedError(f"{type(self).__name__} has no plot")
 
+    def _over_time(
+        self, ax: Axes | None, frame: pd.DataFrame, curves: Mapping[str, tuple[str, str, str]],
+        level: tuple[float, str], ylabel: str, *, more: str, top: float | None = None, **legend: Any,
+    ) -> Axes:  # fmt: skip
+        """Draw columns of a frame (label, colour, line) over `time_ps`, and a level, in the label's unit."""
+        scale = {"kB": 1e3, "Gb/s": 1e9}[ylabel.rpartition("(")[2].rstrip(")")]
+        with canvas(ax) as ax:
+            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
+            for column, (label, colour, line) in curves.items():
+                ax.plot(frame["time_ps"] / unit_ps, frame[column] / scale, line, color=COLOURS[colour], label=label)
+            ax.axhline(level[0] / scale, color="0.4", linewidth=1, linestyle=":", label=level[1])
+            ax.set(title=self.title + more, xlabel=f"time ({unit})", ylabel=ylabel)
+            ax.set_ylim(0, None if top is None else top / scale)
+            ax.legend(**legend)
+        return ax
+
 
 def told(quantity: str, unit: str, x: npt.ArrayLike, value: npt.ArrayLike, *, over_time: bool = False) -> pd.DataFrame:
     """Return a quantity as `predict` and `measure` do: by default of messages or runs, which `x` names."""
@@ -89,28 +105,3 @@ def binned_curves(
         means = binned(np.asarray(time, np.float64), np.asarray(value, np.float64), end_ps, bins)
         parts.append(told(name, unit, centres, means, over_time=True))
     return pd.concat(parts, ignore_index=True)
-
-
-def plot_over_time(
-    ax: Axes | None,
-    frame: pd.DataFrame,
-    curves: Mapping[str, tuple[str, str, str]],
-    level: tuple[float, str],
-    *,
-    scale: float,
-    title: str,
-    ylabel: str,
-    top: float | None = None,
-    **legend: Any,
-) -> Axes:
-    """Draw columns of a frame (label, colour, line) over `time_ps`, and a level with its label; `scale` is the unit."""
-    with canvas(ax) as ax:
-        unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
-        for column, (label, colour, line) in curves.items():
-            ax.plot(frame["time_ps"] / unit_ps, frame[column] / scale, line, color=COLOURS[colour], label=label)
-        value, label = level
-        ax.axhline(value / scale, color="0.4", linewidth=1, linestyle=":", label=label)
-        ax.set(title=title, xlabel=f"time ({unit})", ylabel=ylabel)
-        ax.set_ylim(0, None if top is None else top / scale)
-        ax.legend(**legend)
-    return ax

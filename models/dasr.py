@@ -214,20 +214,14 @@ class DasrIncast(Model):
         """Draw the queue over time, with and without look-ahead."""
         with canvas(ax) as ax:
             for choice, colour, line in ((False, "vermilion", "--"), (True, "blue", "-")):
-                curve = self.replace(look_ahead=choice).solve()
-                label = "with look-ahead" if choice else "without look-ahead"
-                ax.plot(
-                    (curve["time_ps"] - self.start_ps) / 1e6,
-                    curve["queue_bytes"] / 1e3,
-                    line,
-                    color=COLOURS[colour],
-                    label=label,
+                curve, label = (
+                    self.replace(look_ahead=choice).solve(),
+                    "with look-ahead" if choice else "without look-ahead",
                 )
-            ax.set(
-                title=f"{self.title}: {self.senders} senders and a long flow",
-                xlabel="time since the incast's start (us)",
-                ylabel="queue (kB)",
-            )
+                time_us = (curve["time_ps"] - self.start_ps) / 1e6
+                ax.plot(time_us, curve["queue_bytes"] / 1e3, line, color=COLOURS[colour], label=label)
+            title = f"{self.title}: {self.senders} senders and a long flow"
+            ax.set(title=title, xlabel="time since the incast's start (us)", ylabel="queue (kB)")
             ax.set_xlim(left=-5)
             ax.set_ylim(bottom=0)
             ax.legend()

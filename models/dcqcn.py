@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import Floats, binned_curves, param, plot_over_time
+from rdmacc.models.base import Floats, binned_curves, param
 from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Time
@@ -108,16 +108,12 @@ class DcqcnFluid(DcqcnEquations):
         """Draw the queue over time, and its fixed point."""
         frame, queue = self.solve(), float(self.fixed_point()["queue_bytes"])
         late = frame["queue_bytes"].iloc[len(frame) // 4 :].max()  # the first peak, at line rate, is far above
-        return plot_over_time(
-            ax,
-            frame,
+        curves, more = (
             {"queue_bytes": ("queue", "blue", "-")},
-            (queue, "fixed point"),
-            scale=1e3,
-            title=f"{self.title}, {self.flows} flows, tau* = {self.delay_ps / 1e6:g} us",
-            ylabel="queue (kB)",
-            top=1.4 * max(late, queue),
+            f", {self.flows} flows, tau* = {self.delay_ps / 1e6:g} us",
         )
+        top = 1.4 * max(late, queue)
+        return self._over_time(ax, frame, curves, (queue, "fixed point"), "queue (kB)", more=more, top=top)
 
     def scenario(self) -> Scenario:
         """Return the equivalent scenario on a star.

@@ -163,15 +163,6 @@ class DcqcnEquations(DcqcnParameters):
         values = (p, queue, alpha, (rate + gap) * 8 * self.packet_bytes, rate * 8 * self.packet_bytes)
         return pd.Series(values, index=["marking", "queue_bytes", "alpha", "target_bps", "rate_bps"])
 
-    def small_marking(self) -> float:
-        """Return the paper's approximation of the fixed point's p for small p, the cube root of
-        R_AI N^2 / (tau_a C^2) (1/B + N/(T C))^2.
-        """
-        step, capacity, n = self.additive_bps / 8 / self.packet_bytes, self.capacity_pps, self.flows
-        in_bytes = self.byte_counter_bytes / self.packet_bytes
-        recovery = 1 / in_bytes + n / (self.increase_period_ps * 1e-12 * capacity)
-        return float((step * n**2 / (self.alpha_period_ps * 1e-12 * capacity**2) * recovery**2) ** (1 / 3))
-
 
 def _log_unmarked(p: float) -> float:
     """Return log(1 - p), finite for p = 1."""

@@ -37,8 +37,6 @@ VARIANTS = {
 """Names of the variants: (has_ce, has_st)."""
 _LINES = ("-", "--", ":", "-.", (0, (1, 3)))
 LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
-
-
 _ENDLESS = 1e200
 """Go-back-0 repeats a long message so often that floats overflow: a goodput of 0 all the same."""
 

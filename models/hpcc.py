@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, param, plot_over_time
+from rdmacc.models.base import Model, param
 from rdmacc.parameters import Rate, Size, Time
 
 if TYPE_CHECKING:
@@ -69,15 +69,9 @@ class HpccSteady(Model):
         """Return `window_bytes` (of each flow), `utilisation`, `queue_bytes`, and `memory`: the part of a
         difference between windows that is left after a round, eta / U.
         """
-        total = self.eta * self.bdp_bytes + self.flows * self.additive_bytes
-        most = self.flows * self.bdp_bytes
-        total = min(total, most)
-        values = (
-            total / self.flows,
-            min(1.0, total / self.bdp_bytes),
-            max(0.0, total - self.bdp_bytes),
-            self.eta * self.bdp_bytes / total,
-        )
+        bdp = self.bdp_bytes
+        total = min(self.eta * bdp + self.flows * self.additive_bytes, self.flows * bdp)
+        values = (total / self.flows, min(1.0, total / bdp), max(0.0, total - bdp), self.eta * bdp / total)
         return pd.Series(values, index=["window_bytes", "utilisation", "queue_bytes", "memory"])
 
     def evaluate(self) -> pd.DataFrame:
@@ -119,9 +113,6 @@ class HpccSteady(Model):
         curves = {"window_first_bytes": ("first flow", "blue", "-")}
         if self.flows > 1:
             curves["window_other_bytes"] = ("each other flow", "vermilion", "--")
-        title = (
-            f"{self.title}: {self.flows} flows, utilisation {100 * steady['utilisation']:.1f}%, "
-            f"queue {steady['queue_bytes'] / 1e3:.1f} kB"
-        )
-        level = (float(steady["window_bytes"]), "steady state")
-        return plot_over_time(ax, self.solve(), curves, level, scale=1e3, title=title, ylabel="window (kB)")
+        use, queue = f"utilisation {100 * steady['utilisation']:.1f}%", f"queue {steady['queue_bytes'] / 1e3:.1f} kB"
+        level, more = (float(steady["window_bytes"]), "steady state"), f": {self.flows} flows, {use}, {queue}"
+        return self._over_time(ax, self.solve(), curves, level, "window (kB)", more=more)

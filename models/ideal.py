@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.base import Model, param
 from rdmacc.parameters import Rate, Size, Time
 from rdmacc.show.style import COLOURS, canvas
 
@@ -30,23 +30,6 @@ def wire_bytes(sizes: npt.ArrayLike, payload_bytes: int = 1000, header_bytes: in
     """
     payload = np.asarray(sizes, np.int64)
     return payload + -(-payload // payload_bytes) * header_bytes
-
-
-def base_fct_ps(
-    sizes: npt.ArrayLike, rate_bps: float, delays_ps: Sequence[int], payload_bytes: int = 1000, header_bytes: int = 48
-) -> Floats:
-    """Return the FCT of messages alone on a path of links of one rate, store and forward.
-
-    Propagation, the whole message once, and the first packet once for each further hop. For any network,
-    `rdmacc.topology.base_times.base_fct_ps` does the same exactly, even if a short last packet catches up.
-
-    >>> base_fct_ps([1000, 100_000], 100e9, [1_000_000] * 2).tolist()
-    [2167680.0, 10467840.0]
-    """
-    byte_ps = 8e12 / rate_bps
-    first = np.minimum(np.asarray(sizes, np.int64), payload_bytes) + header_bytes
-    wires = wire_bytes(sizes, payload_bytes, header_bytes)
-    return (wires + (len(delays_ps) - 1) * first) * byte_ps + float(sum(delays_ps))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -193,9 +193,9 @@ def _joined(there: tuple[Ints, Ints, Floats], back: tuple[Ints, Ints], share: Fl
 
 def _tidy(flows: pd.DataFrame, result: Result) -> pd.DataFrame:
     chosen = flows[result.flows["fct_ps"].notna().to_numpy()]
-    parts = (("FCT", "ps", "fct_ps"), ("slowdown", "", "slowdown"))
-    frames = [told(name, unit, chosen["flow"].to_numpy(), chosen[column]) for name, unit, column in parts]
-    return pd.concat(frames, ignore_index=True)
+    flow = chosen["flow"].to_numpy()
+    parts = told("FCT", "ps", flow, chosen["fct_ps"]), told("slowdown", "", flow, chosen["slowdown"])
+    return pd.concat(parts, ignore_index=True)
 
 
 RECORD = Path(__file__).with_name("max_min.csv")

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import binned_curves, param, plot_over_time
+from rdmacc.models.base import binned_curves, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.models.rcc_stability import RccGains
 from rdmacc.parameters import Rate, Time
@@ -138,20 +138,11 @@ class RccFluid(RccGains):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the queue over time, and its equilibrium."""
-        frame = self.solve()
+        frame, level = self.solve(), (float(self.equilibrium()["queue_bytes"]), "equilibrium")
         delay = f"feedback after {self.feedback_rtts:g} RTT" if self.feedback_rtts else "no feedback delay"
-        return plot_over_time(
-            ax,
-            frame,
-            {"queue_bytes": (f"queue, {delay}", "blue", "-")},
-            (float(self.equilibrium()["queue_bytes"]), "equilibrium"),
-            scale=1e3,
-            title=f"{self.title}, {self.flows} flows",
-            ylabel="queue (kB)",
-            top=1.3 * frame["queue_bytes"].max(),
-            loc="upper right",
-            ncols=2,
-        )
+        curves, more = {"queue_bytes": (f"queue, {delay}", "blue", "-")}, f", {self.flows} flows"
+        top = 1.3 * frame["queue_bytes"].max()
+        return self._over_time(ax, frame, curves, level, "queue (kB)", more=more, top=top, loc="upper right", ncols=2)
 
     def scenario(self) -> Scenario:
         """Return the same as packets: flows to receivers of their own through one link, windows by PID alone.

@@ -162,10 +162,6 @@ class RccLoop(RccGains):
         title = f"{self.title}: K_p = {self.kp:g}/s, K_d = {self.kd:g}/s, delay {self.feedback_rtts:g} RTT"
         return plot_bode(self.evaluate(), self.margins(), title, axes)
 
-    def is_stable(self) -> bool:
-        """Return whether the phase margin is positive."""
-        return bool(self.margins().phase_deg > 0.0)
-
     def discrete_roots(self, *, is_accumulating: bool = True, delay: int = 0) -> npt.NDArray[np.complex128]:
         """Return the roots of the loop as it runs: one window update for each round trip, linearised.
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import Model, binned_curves, param, plot_over_time
+from rdmacc.models.base import Model, binned_curves, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcp import Rcp
@@ -148,13 +148,6 @@ class RcpFluid(Model):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the link's rate over time."""
-        return plot_over_time(
-            ax,
-            self.solve(),
-            {"rate_bps": ("R", "blue", "-")},
-            (float(self.fixed_point()["rate_bps"]), "fixed point"),
-            scale=1e9,
-            title=f"{self.title}, {self.flows} and {self.joining} more flows",
-            ylabel="rate (Gb/s)",
-            loc="upper right",
-        )
+        curves, level = {"rate_bps": ("R", "blue", "-")}, (float(self.fixed_point()["rate_bps"]), "fixed point")
+        more = f", {self.flows} and {self.joining} more flows"
+        return self._over_time(ax, self.solve(), curves, level, "rate (Gb/s)", more=more, loc="upper right")

@@ -54,33 +54,16 @@ class RenRate(Model):
         """Return the rate in each round, equation (5): `protocol, round, time_ps, rate_bps`."""
         ren = rate_per_round(self.start_fraction, 1.0, self.rounds)
         number = np.arange(self.rounds + 1)
-        rates = {_REN: ren, _TRADITIONAL: np.full(self.rounds + 1, self.start_fraction)}
-        return pd.concat(
-            [
-                pd.DataFrame(
-                    {
-                        "protocol": name,
-                        "round": number,
-                        "time_ps": number * self.rtt_ps,
-                        "rate_bps": rate * self.capacity_bps,
-                    }
-                )
-                for name, rate in rates.items()
-            ],
-            ignore_index=True,
-        )
+        shared = pd.DataFrame({"protocol": _REN, "round": number, "time_ps": number * self.rtt_ps})
+        other = shared.assign(protocol=_TRADITIONAL, rate_bps=self.start_fraction * self.capacity_bps)
+        return pd.concat([shared.assign(rate_bps=ren * self.capacity_bps), other], ignore_index=True)
 
     def evaluate(self) -> pd.DataFrame:
         """Return `protocol, rounds_to_full` (equation (6), missing for never) and `fct_ps` from T1 on."""
-        full = rounds_to_full(self.start_fraction, 1.0)
+        full = float(rounds_to_full(self.start_fraction, 1.0))
         slow_ps = self.message_bytes * 8e12 / (self.start_fraction * self.capacity_bps)
-        return pd.DataFrame(
-            {
-                "protocol": [_REN, _TRADITIONAL],
-                "rounds_to_full": [float(full), np.nan],
-                "fct_ps": [self._ren_fct_ps(), slow_ps],
-            }
-        )
+        rows = [(_REN, full, self._ren_fct_ps()), (_TRADITIONAL, np.nan, slow_ps)]
+        return pd.DataFrame(rows, columns=["protocol", "rounds_to_full", "fct_ps"])
 
     def _ren_fct_ps(self) -> float:
         left, rate, time_ps = self.message_bytes * 8e12, self.start_fraction * self.capacity_bps, 0.0
@@ -186,15 +169,8 @@ def _draw_strengths(
     with canvas(ax) as ax:
         for line, (words, table) in zip(("-", "--", ":", "-."), tables.items(), strict=False):
             for name, curve in table.groupby("protocol", sort=False):
-                colour, marker = _LOOK[str(name)]
-                ax.plot(
-                    curve["strength"],
-                    scale * curve[column],
-                    line,
-                    marker=marker,
-                    color=colour,
-                    label=f"{name}, {words}",
-                )
+                look: dict[str, Any] = dict(zip(("color", "marker"), _LOOK[str(name)], strict=True))
+                ax.plot(curve["strength"], scale * curve[column], line, label=f"{name}, {words}", **look)
         ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
         ax.legend()
     return ax

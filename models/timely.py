@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, param, plot_over_time
+from rdmacc.models.base import Model, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Rate, Size, Time
 
@@ -50,10 +50,8 @@ def weight(gradient: float) -> float:
 class TimelyFluid(Model):
     """N flows under TIMELY through one queue; the first may start at another rate than the others.
 
-    >>> TimelyFluid().fixed_points()
-    'none'
-    >>> TimelyFluid(is_strict=True).fixed_points()
-    'every split of C with the queue between C T_low and C T_high'
+    >>> TimelyFluid(t_low_ps="50us").low_bytes
+    62500.0
     """
 
     title: ClassVar[str] = "TIMELY, fluid model"
@@ -104,10 +102,6 @@ class TimelyFluid(Model):
     def low_bytes(self) -> float:
         """Bytes that the link sends in T_low."""
         return self.capacity_byte_s * self.t_low_ps * 1e-12
-
-    def fixed_points(self) -> str:
-        """Return the stationary points, in words."""
-        return "every split of C with the queue between C T_low and C T_high" if self.is_strict else "none"
 
     def _between(self) -> Callable[[float, float, float], float]:
         """Return the rate of change between the thresholds, times tau_i, of (rate, gradient, old queue)."""
@@ -181,19 +175,9 @@ class TimelyFluid(Model):
         if self.flows > 1:
             label = "other flow" if self.flows == 2 else f"each of {self.flows - 1} others"
             curves["rate_other_bps"] = (label, "vermilion", "--")
-        frame = self.solve()
-        return plot_over_time(
-            ax,
-            frame,
-            curves,
-            (self.capacity_bps / self.flows, "fair share"),
-            scale=1e9,
-            title=f"{self.title}, {self.flows} flows",
-            ylabel="rate (Gb/s)",
-            top=1.25 * float(frame[list(curves)].to_numpy().max()),
-            loc="upper right",
-            ncols=3,
-        )
+        frame, share = self.solve(), (self.capacity_bps / self.flows, "fair share")
+        top, more = 1.25 * float(frame[list(curves)].to_numpy().max()), f", {self.flows} flows"
+        return self._over_time(ax, frame, curves, share, "rate (Gb/s)", more=more, top=top, loc="upper right", ncols=3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,10 +201,6 @@ class PatchedTimelyFluid(TimelyFluid):
         slider=(0.001, 1.0),
         is_log=True,
     )
-
-    def fixed_points(self) -> str:
-        """Return the stationary points, in words."""
-        return "one: equal rates and q_ref (1 + N delta / (beta C))"
 
     def fixed_point(self) -> pd.Series[float]:
         """Return the fixed point: `queue_bytes, rate_bps, gradient`."""

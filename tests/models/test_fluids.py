@@ -143,7 +143,6 @@ def test_timely_never_settles():
     late = TimelyFluid(step_ps="4us", duration_ps="100ms").solve().iloc[-10_000:]
     assert late["rate_first_bps"].std() > 0.05 * late["rate_first_bps"].mean()
     assert late["queue_bytes"].min() == 0
-    assert TimelyFluid().fixed_points() == "none"
 
 
 def test_held_at_zero_gradient_any_split_is_stationary():

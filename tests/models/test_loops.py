@@ -71,7 +71,6 @@ def test_constants_of_equation_12():
     margins = loop.margins()
     assert margins.phase_deg == pytest.approx(39.80, abs=0.005)
     assert margins.phase_crossover_rad_s == pytest.approx(7.50e4, rel=1e-3)
-    assert loop.is_stable()
 
 
 @pytest.mark.parametrize(
@@ -130,7 +129,7 @@ def test_equilibrium_found_is_equilibrium_integrated(changes):
 def test_where_the_margin_is_negative_the_queue_oscillates(changes):
     fluid = RccFluid(duration_ps="3ms", **changes)
     loop = RccLoop(kp=fluid.kp, kd=fluid.kd, feedback_rtts=fluid.feedback_rtts)
-    assert not loop.is_stable()
+    assert loop.margins().phase_deg < 0
     late = fluid.solve()["queue_bytes"].iloc[-5000:]
     assert late.min() == 0.0
     assert late.max() > 2 * fluid.equilibrium()["queue_bytes"]

@@ -22,7 +22,7 @@ from rdmacc.models.fair_share import FairShare
 from rdmacc.models.filling import run
 from rdmacc.models.go_back_n import GoBackNGoodput
 from rdmacc.models.hpcc import HpccSteady
-from rdmacc.models.ideal import ProcessorSharing, base_fct_ps
+from rdmacc.models.ideal import ProcessorSharing, wire_bytes
 from rdmacc.models.max_min import MaxMin, error_on_record, errors_on_record, paths_in_numbers
 from rdmacc.schemes import scheme
 
@@ -314,12 +314,14 @@ def test_hpcc_equilibrium_found_is_equilibrium_iterated(flows):
     assert (table.loc["queue_bytes", "steady"] > 0) == (flows > HpccSteady().most_flows)
 
 
-def test_base_fct_is_the_fabrics():
+def test_a_message_alone_is_stored_and_forwarded():
+    """Propagation, the whole message once, and its first packet once more."""
     net = rdmacc.star(3, rate="40Gbps", delay="700ns")
-    sizes = [1, 1000, 100_000]
-    work = rdmacc.messages([("h1", "h0", size, f"{i}ms") for i, size in enumerate(sizes)])
+    sizes = np.array([1, 1000, 100_000])
+    work = rdmacc.messages([("h1", "h0", size, f"{i}ms") for i, size in enumerate(sizes.tolist())])
     ideal = rdmacc.simulate(net, work, "line-rate").flows["ideal_fct_ps"]
-    assert base_fct_ps(sizes, 40e9, [700_000] * 2) == pytest.approx(ideal.to_numpy(np.float64))
+    alone_ps = (wire_bytes(sizes) + np.minimum(sizes, 1000) + 48) * 8e12 / 40e9 + 2 * 700_000
+    assert alone_ps == pytest.approx(ideal.to_numpy(np.float64))
 
 
 def test_processor_sharing_slowdown_is_the_same_for_all_sizes():
