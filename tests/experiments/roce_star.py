@@ -8,8 +8,12 @@ four incasts ends at csg-htsim's time, to the six digits that it prints.
 
 import heapq
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
-from ..api import *
+import numpy as np
+import numpy.typing as npt
 
 _PAYLOAD, _HEADER = 9000, 64
 _PACKET_PS, _ACK_PS, _LINK_PS = (_PAYLOAD + _HEADER) * 80, _HEADER * 80, 1_000_000
