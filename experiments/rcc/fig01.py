@@ -4,9 +4,9 @@ Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at
 300 ms. At quick scale ten times as fast, which DCQCN's timers do not follow.
 """
 
-from rdmacc.experiments.rcc.multi_bottleneck import goodput_panel, measure_flows, point_for
 from ..api import *
-from .fat_tree import *
+from .fat_tree import DCQCN, OTHER_DCQCN
+from .multi_bottleneck import *
 from .setup import *
 
 _SCHEMES = (DCQCN, "timely")
@@ -43,12 +43,13 @@ def _against_dcqcn(rows: pd.DataFrame) -> Measured:
 
 
 @register_experiment
-class Figure1(Experiment):
+class Figure1(MultiBottleneck):
     name = "rcc.fig1"
     title = "Performance of DCQCN and TIMELY in a multi-bottleneck topology"
     description = "RCC, figure 1: DCQCN and TIMELY with a bottleneck in the network and one at the last hop"
     seeding = Seeding.POOLED
-    is_wide = True
+    schemes, seeds = (OTHER_DCQCN, "timely", DCQCN), 3
+    starts_ms, end_ms, quick = (0, 100, 200), 300, 10
     claims = (
         claim("rcc-f1-1", measure=lambda rows: _off(rows, DCQCN), band=Each(_LONG), direction=Some(_LONG)),
         claim("rcc-f1-2", measure=_steadiness,
@@ -61,17 +62,6 @@ class Figure1(Experiment):
         if reading != "DCQCN of HPCC's simulator":
             return super().under(table, reading)
         return in_place(table, {"scheme": DCQCN}, {"scheme": OTHER_DCQCN})
-
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        runs = range(seed, seed + (3 if check_scale(scale) == "paper" else 1))
-        return [
-            point_for(name, scale, run, (0, 100, 200), 300, quick=10)
-            for name in (OTHER_DCQCN, "timely", DCQCN)
-            for run in runs
-        ]
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        return measure_flows(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         network = Sketch(title="(a) network", how=lambda ax, _: topology.draw(topology.rcc_multi_bottleneck(), ax))

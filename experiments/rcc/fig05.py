@@ -191,14 +191,8 @@ class Figure5(Experiment):
             )
             for scheme, letter in zip(SCHEMES, "ab", strict=True)
         ]  # fmt: skip
-        queue = Traces(
-            quantity="queue",
-            looks={scheme: LOOKS[scheme] for scheme in SCHEMES},
-            unit="KB",
-            time_unit="ms",
-            width=1,
-            title="(c) peak queue of each interval",
-        )
+        looks, title = {scheme: LOOKS[scheme] for scheme in SCHEMES}, "(c) peak queue of each interval"
+        queue = Traces("queue", looks, unit="KB", time_unit="ms", width=1, title=title)
         figure = self.drawn([*panels, queue], table, " (dotted: 95/N Gb/s; bars: ends by processor sharing)")
         done = [time / scalar(table, "rcc", "times as fast") / 1e9 for time in processor_sharing(PUBLISHED_BPS)]
         for ax in figure.axes[:2]:

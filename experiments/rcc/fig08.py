@@ -45,6 +45,9 @@ class Figure8(Experiment):
     title = "Testbed experiments (simulation only)"
     description = "RCC, figure 8: two flows at 25 Gb/s, congested at the last hop or in the network; simulation only"
     is_wide = True
+    grid = MappingProxyType({"columns": 4, "size": (3.3, 2.5), "sharex": True, "sharey": "row",
+                             "legend": "outside lower center"})  # fmt: skip
+    more = " (dotted: 12 Gb/s as published; the target queue)"
     claims = (
         claim("rcc-f8-1", measure=partial(_together, "last hop"), band=All(_RATES, {"queue (packets)": AtMost(5)}),
               direction=_RATES),
@@ -100,19 +103,14 @@ class Figure8(Experiment):
     def plot(self, table: pd.DataFrame) -> Figure:
         points = [_point(setting, start) for setting in SETTINGS for start in (_TOGETHER, _LATER)]
         over = partial(Traces, time_unit="ms", width=1.0)
-        rate: dict[str, Any] = {
-            "by": ("point", "quantity"),
-            "unit": "Gb/s",
-            "label": "goodput",
-            "axes": {"ylim": (0, 26)},
-        }
+        rate = partial(
+            over, "", by=("point", "quantity"), unit="Gb/s", label="goodput", levels={"12 Gb/s": PUBLISHED_BPS}
+        )
         panels = []
         for one in points:
             looks = {(one, f"goodput of flow {flow}"): (f"flow {flow}", colour) for flow, colour in _FLOWS}
-            panels.append(over("", looks, title=one, levels={"12 Gb/s": PUBLISHED_BPS}, **rate))
+            panels.append(rate(looks, title=one, axes={"ylim": (0, 26)}))
         for one in points:
             target = {"target": scalar(table, one, "target queue")}
             panels.append(over("queue", {one: ("queue", "green")}, unit="KB", levels=target, axes={"ylim": (0, 30)}))
-        grid: dict[str, Any] = {"columns": 4, "size": (3.3, 2.5), "sharex": True, "sharey": "row"}
-        more = " (dotted: 12 Gb/s as published; the target queue)"
-        return self.drawn(panels, table, more, legend="outside lower center", **grid)
+        return self.drawn(panels, table)

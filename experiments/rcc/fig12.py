@@ -105,14 +105,9 @@ class Figure12(IncastFigure):
         by_n = {n: (f"n = {n}", colour, "o-") for n, colour in colours}
         title = f"(a) the incast of figure 6, {table['senders'].iloc[0]:,} senders"
         words: dict[str, Any] = {"unit": "Gb/s", "label": "goodput", "legend": {"fontsize": 8, "loc": "lower left"}}
-        axis: dict[str, Any] = {
-            "by": "late_samples",
-            "where": {"size": "1MB"},
-            "over": "jitter_us",
-            "xlabel": "jitter (± us)",
-        }
+        swept = partial(Lines, by="late_samples", where={"size": "1MB"}, over="jitter_us", xlabel="jitter (± us)")
         panels = (
             Traces("goodput over time", looks, title=title, time_unit="ms", axes={"ylim": (0, 105)}, **words),
-            Lines("goodput", by_n, title="(b) 50 senders of 1 MB", axes={"ylim": (0, None)}, **axis, **words),
+            swept("goodput", by_n, title="(b) 50 senders of 1 MB", axes={"ylim": (0, None)}, **words),
         )
         return self.drawn(panels, table, size=(5.5, 3.8))

@@ -79,11 +79,12 @@ _SHORT_QUEUE = {"longest queue over the target": AtMost(2)}
 
 
 @register_experiment
-class Figure14(Experiment):
+class Figure14(MultiBottleneck):
     name = "rcc.fig14"
     title = "RCC deep dive with multi-bottleneck topology"
     description = "RCC, figure 14: RCC, RCC-PID and RCC-EWA with two bottlenecks, and the congestion that they detect"
-    is_wide = True
+    schemes = SCHEMES
+    starts_ms, end_ms, quick = (0, 200, 300), 400, 50
     claims = (
         claim("rcc-f14-1", measure=_iterations,
               band=All({"RCC-PID": Each(_SEVERAL), "longer than RCC": Each(AtLeast(0))}),
@@ -98,12 +99,6 @@ class Figure14(Experiment):
         claim("rcc-f14-4", measure=lambda rows: {NAMES[scheme]: _right(rows, scheme) for scheme in SCHEMES},
               band=Each(AtLeast(0.9), "scheme"), direction=Each(MoreThan(0.5), "scheme")),
     )  # fmt: skip
-
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        return [point_for(name, scale, seed, (0, 200, 300), 400, quick=50) for name in SCHEMES]
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        return measure_flows(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         looks = {}

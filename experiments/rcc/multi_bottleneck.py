@@ -25,61 +25,61 @@ _PLACES = {1: (IN_NETWORK, LAST_HOP), 2: (IN_NETWORK,), 3: (LAST_HOP,)}
 """The construction of each flow's path."""
 
 
-def point_for(name: str, scale: str, seed: int, starts_ms: tuple[int, ...], end_ms: int, quick: int) -> Point:
-    """Return the three flows under a scheme; at quick scale `quick` times as fast."""
-    factor = 1 if scale == "paper" else quick
-    starts = [ms(start) // factor for start in starts_ms]
-    flows = topology.rcc_multi_bottleneck().graph["flows"]
-    watched = [received(flow, ms(1) if scale == "paper" else us(100)) for flow in range(3)]
-    watched += [probes.rate(flow, "1us") for flow in range(3)]
-    watched += [probes.queue(*port, "1us") for port in (IN_THE_NETWORK, LAST_HOP_PORT)]
-    if name.startswith("rcc"):
-        watched += [probes.field("flow", flow, "Rcc.congestion") for flow in range(3)]
-    scenario = Scenario(
-        network=topology.rcc_multi_bottleneck,
-        workload=workload.long_flows(flows, size="100GB", start=starts),
-        scheme=PRESET[name],
-        until=ms(end_ms) // factor,
-        seed=seed,
-        probes=watched,
-    )
-    labels = {"scheme": name, "seed": seed}
-    return Point(name=f"{name}, seed {seed}", scenario=scenario, labels=labels)
+class MultiBottleneck(Experiment):
+    """The three flows under some schemes of the preset; at quick scale `quick` times as fast."""
 
+    is_wide = True
+    schemes: Sequence[str]
+    seeds = 1
+    """At paper scale."""
+    starts_ms: tuple[int, ...]
+    end_ms: int
+    quick: int
 
-def phases_of(result: Result) -> list[tuple[int, int]]:
-    """Return begin and end of each phase: from each start to the next, and to the end of the run."""
-    edges = [*result.flows["start_ps"].tolist(), result.now_ps]
-    return list(pairwise(edges))
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        is_paper = check_scale(scale) == "paper"
+        factor, every = (1, ms(1)) if is_paper else (self.quick, us(100))
+        flows = topology.rcc_multi_bottleneck().graph["flows"]
+        starts = [ms(start) // factor for start in self.starts_ms]
+        for name, one in product(self.schemes, range(seed, seed + (self.seeds if is_paper else 1))):
+            watched = [received(flow, every) for flow in range(3)]
+            watched += [probes.rate(flow, "1us") for flow in range(3)]
+            watched += [probes.queue(*port, "1us") for port in (IN_THE_NETWORK, LAST_HOP_PORT)]
+            if name.startswith("rcc"):
+                watched += [probes.field("flow", flow, "Rcc.congestion") for flow in range(3)]
+            scenario = Scenario(
+                network=topology.rcc_multi_bottleneck, scheme=PRESET[name], seed=one, probes=watched,
+                workload=workload.long_flows(flows, size="100GB", start=starts), until=ms(self.end_ms) // factor,
+            )  # fmt: skip
+            yield Point(name=f"{name}, seed {one}", scenario=scenario, labels={"scheme": name, "seed": one})
 
-
-def measure_flows(point: Point, result: Result) -> pd.DataFrame:
-    """Return goodput, shares, times to settle, queues and RCC's verdicts, phase by phase."""
-    rtt_ps = int(result.plan.qp_base_rtt_ps[0])
-    goodputs = [goodput(result, flow) for flow in range(3)]
-    queues = {"in network": result.samples("queue s0->s1"), "last hop": result.samples("queue s1->h3")}
-    numbers: dict[str, tuple[float, str]] = {"base RTT": (rtt_ps, "ps")}
-    for phase, (begin, end) in enumerate(phases_of(result), 1):
-        middle = (begin + end) // 2
-        means = [_between(goodputs[flow], middle, end).mean() for flow in range(phase)]
-        for flow, value in enumerate(means, 1):
-            numbers[f"goodput of flow {flow}, phase {phase}"] = (value, "bps")
-        numbers[f"Jain, phase {phase}"] = (jain(means), "")
-        numbers[f"off max-min, phase {phase}"] = (_time_off(goodputs, phase, begin, end), "ps")
-        numbers[f"settling, phase {phase}"] = (_settling(result, phase, begin, end), "ps")
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        """Return goodput, shares, times to settle, queues and RCC's verdicts, phase by phase."""
+        rtt_ps = int(result.plan.qp_base_rtt_ps[0])
+        goodputs = [goodput(result, flow) for flow in range(3)]
+        queues = {"in network": result.samples("queue s0->s1"), "last hop": result.samples("queue s1->h3")}
+        numbers: dict[str, tuple[float, str]] = {"base RTT": (rtt_ps, "ps")}
+        for phase, (begin, end) in enumerate(pairwise([*result.flows["start_ps"].tolist(), result.now_ps]), 1):
+            middle = (begin + end) // 2
+            means = [_between(goodputs[flow], middle, end).mean() for flow in range(phase)]
+            for flow, value in enumerate(means, 1):
+                numbers[f"goodput of flow {flow}, phase {phase}"] = (value, "bps")
+            numbers[f"Jain, phase {phase}"] = (jain(means), "")
+            numbers[f"off max-min, phase {phase}"] = (_time_off(goodputs, phase, begin, end), "ps")
+            numbers[f"settling, phase {phase}"] = (_settling(result, phase, begin, end), "ps")
+            for name, queue in queues.items():
+                late, all_of_it = _between(queue, middle, end), _between(queue, begin, end)
+                numbers[f"queue {name}, phase {phase}"] = (late.mean(), "bytes")
+                numbers[f"swing {name}, phase {phase}"] = (late.std(ddof=0), "bytes")
+                numbers[f"peak {name}, phase {phase}"] = (all_of_it.max(), "bytes")
+        curves = {f"goodput of flow {flow}": (goodputs[flow - 1], "bps") for flow in FLOWS}
         for name, queue in queues.items():
-            late, all_of_it = _between(queue, middle, end), _between(queue, begin, end)
-            numbers[f"queue {name}, phase {phase}"] = (late.mean(), "bytes")
-            numbers[f"swing {name}, phase {phase}"] = (late.std(ddof=0), "bytes")
-            numbers[f"peak {name}, phase {phase}"] = (all_of_it.max(), "bytes")
-    curves = {f"goodput of flow {flow}": (goodputs[flow - 1], "bps") for flow in FLOWS}
-    for name, queue in queues.items():
-        curves[f"queue {name}"] = (_means(queue, result.now_ps), "bytes")
-    if f"{point.labels['scheme']}".startswith("rcc"):
-        found, types = _verdicts(result)
-        numbers |= found
-        curves |= {f"type of flow {flow}": (types[flow], "") for flow in FLOWS}
-    return tidy(point.name, numbers, curves)
+            curves[f"queue {name}"] = (_means(queue, result.now_ps), "bytes")
+        if point.labels["scheme"].startswith("rcc"):
+            found, types = _verdicts(result)
+            numbers |= found
+            curves |= {f"type of flow {flow}": (types[flow], "") for flow in FLOWS}
+        return tidy(point.name, numbers, curves)
 
 
 def _between(samples: pd.Series, from_ps: int, to_ps: int) -> pd.Series:
@@ -144,16 +144,11 @@ def _means(samples: pd.Series, end_ps: int) -> pd.Series:
 def goodput_panel(table: pd.DataFrame, scheme: str, letter: str) -> Traces:
     """Return the three flows' goodput over time, and their max-min shares."""
     point = point_name(table, scheme)
-    looks = {(point, f"goodput of flow {flow}"): (f"flow {flow}", one) for flow, one in zip(FLOWS, _COLOURS)}
-    levels = {f"_{share}": GOODPUT_BPS * share for share in (1.0, 0.5)}
-    words: dict[str, Any] = {
-        "title": f"({letter}) {NAMES[scheme]}",
-        "label": "goodput",
-        "unit": "Gb/s",
-        "time_unit": "ms",
-    }
-    axes = {"ylim": (0, 125), "xlim": (0, None)}
-    return Traces("", looks, by=("point", "quantity"), levels=levels, axes=axes, **words)
+    return Traces(
+        looks={(point, f"goodput of flow {flow}"): (f"flow {flow}", one) for flow, one in zip(FLOWS, _COLOURS)},
+        by=("point", "quantity"), title=f"({letter}) {NAMES[scheme]}", label="goodput", unit="Gb/s", time_unit="ms",
+        levels={f"_{share}": GOODPUT_BPS * share for share in (1.0, 0.5)}, axes={"ylim": (0, 125), "xlim": (0, None)},
+    )  # fmt: skip
 
 
 def draw_types(ax: Axes, table: pd.DataFrame, point: str) -> None:

@@ -61,6 +61,8 @@ class Tuned(Experiment):
     description = "RCC: gains tuned for a margin with and without feedback delay, at base RTTs of 4, 12 and 40 us"
     seeding = Seeding.NONE
     is_wide = True
+    grid = MappingProxyType({"size": (4.2, 3.2), "sharey": True, "legend": "outside lower center"})
+    more = "; a third flow joins halfway"
     claims = (
         claim("rcc-m-3a",
               measure=lambda rows: {GAINS[one]: _swings(rows, one, "accumulating") for one in ("paper", "tuned")},
@@ -103,23 +105,12 @@ class Tuned(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         rtts = [int(rtt) for rtt in sorted(table["base_rtt_ps"].unique())]
+        queue = partial(Traces, "queue", time_unit="ms", width=0.8, label="queue (targets)", levels={"_": 1.0})
         panels = []
         for form, rtt in product(FORMS, rtts):
             points = {gains: _point(gains, rtt, form) for gains in GAINS}
             margins = ", ".join(f"{scalar(table, one, 'margin with delay'):.0f}°" for one in points.values())
-            panels.append(
-                Traces(
-                    quantity="queue",
-                    looks={one: (GAINS[gains], _COLOURS[gains]) for gains, one in points.items()},
-                    time_unit="ms",
-                    width=0.8,
-                    label="queue (targets)",
-                    levels={"_": 1.0},
-                    axes={"ylim": (0, 8)},
-                    title=f"{rtt / 1e6:g} us, {FORMS[form]}\nmargins with one RTT of delay: {margins}",
-                )
-            )
-        words = "; a third flow joins halfway"
-        return self.drawn(
-            panels, table, words, columns=len(rtts), size=(4.2, 3.2), sharey=True, legend="outside lower center"
-        )
+            title = f"{rtt / 1e6:g} us, {FORMS[form]}\nmargins with one RTT of delay: {margins}"
+            looks = {one: (GAINS[gains], _COLOURS[gains]) for gains, one in points.items()}
+            panels.append(queue(looks, title=title, axes={"ylim": (0, 8)}))
+        return self.drawn(panels, table, columns=len(rtts))
