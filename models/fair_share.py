@@ -129,7 +129,7 @@ class FairShare(Model):
         with canvas(ax) as ax:
             for kind, curve in self.curves().groupby("kind", sort=False):
                 label, colour = looks[str(kind)]
-                look = {"label": label, "color": COLOURS[colour]}
+                look: dict[str, Any] = {"label": label, "color": COLOURS[colour]}
                 draw_trace(ax, curve["time_ps"], curve["rate_bps"], unit_ps=unit_ps, scale=1e9, **look)
             ax.axhline(self.line_bps / 1e9, color="0.6", linewidth=1, linestyle=":")
             ax.set(title=f"{self.title}: line / {self.n} each", ylabel="rate on the wire (Gb/s)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ def draw_blocks(
     from matplotlib.patches import FancyBboxPatch
 
     half_x, half_y = size
-    box = {"boxstyle": "round,pad=0.03", "alpha": 0.25, "edgecolor": "0.3", "linewidth": 1}
+    box: dict[str, Any] = {"boxstyle": "round,pad=0.03", "alpha": 0.25, "edgecolor": "0.3", "linewidth": 1}
     line = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.2, "shrinkA": 2, "shrinkB": 2}
     for x, y, text, colour in blocks.values():
         ax.add_patch(FancyBboxPatch((x - half_x, y - half_y), 2 * half_x, 2 * half_y, facecolor=colour, **box))

@@ -76,7 +76,8 @@ def _spread_bars(ax: Axes, bars: Any, others: Sequence[Any]) -> None:
     shapes = {(len(one), one.orientation) if isinstance(one, BarContainer) else None for one in (bars, *others)}
     if None in shapes or len(shapes) > 1:
         return
-    upright, look = bars.orientation != "horizontal", {"color": "0.2", "linewidth": 1}
+    upright = bars.orientation != "horizontal"
+    look: dict[str, Any] = {"color": "0.2", "linewidth": 1}
     for bar, *every in zip(bars, bars, *others, strict=True):
         ends = [one.get_bbox().y1 if upright else one.get_bbox().x1 for one in every]
         if min(ends) == max(ends) or not np.isfinite(ends).all():

@@ -27,9 +27,8 @@ def of_scheme(table: pd.DataFrame, name: str, quantity: str, **where: object) ->
 
 def lost(table: pd.DataFrame, name: str, **where: object) -> pd.Series:
     """Return the relative loss of throughput from before to after the bursts, by seed."""
-    return 1 - of_scheme(table, name, "throughput after", **where) / of_scheme(
-        table, name, "throughput before", **where
-    )
+    before, after = (of_scheme(table, name, f"throughput {when}", **where) for when in ("before", "after"))
+    return 1 - after / before
 
 
 def _span(values: pd.Series, form: str = ".0f") -> str:
@@ -106,11 +105,33 @@ def _by_packet(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     return {"RTTs until it has drained": times, "packets later": of_scheme(table, "ren-packet", "mean queue").max()}
 
 
+def _panels(rows: pd.DataFrame, name: str) -> list[Panel]:
+    """Return a scheme's queue, the same at the start, and the rates, of its first run."""
+    point, (label, colour, _) = f"{name}, 2 bursts, seed {rows['seed'].min()}", LOOKS[name]
+    on, off = (float(row_of(rows, point)[name]) for name in ("on_ps", "off_ps"))
+    over = partial(Traces, time_unit="ms", phases={"bursts": (on, off)}, legend=None)
+    look: dict[str, Any] = {"unit": "packets", "levels": {"_": BUFFER_PACKETS}, "axes": {"ylim": (-2, 50)}}
+    queue, rates = {point: ("queue", colour)}, {(point, "throughput"): ("link", "0.6"), (point, "f0"): ("f0", colour)}
+    start = replace(
+        over("queue at the start", queue, label="queue", **look), phases={}, clock=lambda *_: (on, RTT_PS),
+        time_unit="RTTs since the first burst may start",
+    )  # fmt: skip
+    lost = _mark_lost if name in (*_LOSING, "traditional") else None
+    rate = over("", rates, by=("point", "quantity"), unit="Gb/s", axes={"ylim": (0, 11)}, also=lost)
+    return [over("queue", queue, label=f"{label}\nqueue", **look), start, rate]
+
+
+def _mark_lost(ax: Axes, _: pd.DataFrame) -> None:
+    ax.axhspan(7, 8, color=COLOURS["yellow"], alpha=0.5, zorder=0)
+
+
 @register_experiment
 class Figure3(Bursts):
     name = "ren.fig3"
     title = "Comparison of different protocols"
     description = "REN, figure 3: two bursts join a flow at 10 Gb/s and leave; also under each reading of the marks"
+    grid = MappingProxyType({"columns": 3, "size": (3.6, 1.8), "sharex": "col"})
+    more = ", 10 Gb/s, one of several runs (dotted: 64 KB; yellow: 20-30% lost; grey: the link)"
     claims = (
         claim("ren-f3a-1", measure=_overflow,
               band=Each(All({"peak queue": AtLeast(int(BUFFER_PACKETS)), "drops": MoreThan(0)}))),
@@ -143,32 +164,5 @@ class Figure3(Bursts):
         ]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        panels: list[Panel] = []
-        shown = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
-        for name in shown:
-            point, (label, colour, _) = f"{name}, 2 bursts, seed {rows['seed'].min()}", LOOKS[name]
-            on, off = rows.loc[point, ["on_ps", "off_ps"]].astype(float)
-            look: dict[str, Any] = {
-                "looks": {point: ("queue", colour)},
-                "levels": {"_": BUFFER_PACKETS},
-                "legend": None,
-            }
-            look |= {"unit": "packets", "axes": {"ylim": (-2, 50)}}
-            times: dict[str, Any] = {"time_unit": "ms", "phases": {"bursts": (on, off)}}
-            start: dict[str, Any] = {
-                "clock": lambda *_, on=on: (on, RTT_PS),
-                "time_unit": "RTTs since the first burst may start",
-            }
-            rates = {(point, "throughput"): ("link", "0.6"), (point, "f0"): ("f0", colour)}
-            panels += [
-                Traces("queue", label=f"{label}\nqueue", **look, **times),
-                Traces("queue at the start", label="queue", **look, **start),
-                Traces("", rates, by=("point", "quantity"), unit="Gb/s", axes={"ylim": (0, 11)}, legend=None, **times),
-            ]
-        more = ", 10 Gb/s, one of several runs (dotted: 64 KB; yellow: 20-30% lost; grey: the link)"
-        figure = self.drawn(panels, table, more, columns=3, size=(3.6, 1.8), sharex="col")
-        for ax, name in zip(figure.axes[2::3], shown, strict=True):
-            if name in (*_LOSING, "traditional"):
-                ax.axhspan(7, 8, color=COLOURS["yellow"], alpha=0.5, zorder=0)
-        return figure
+        rows, shown = wide(table), ("phost", "homa-2-levels", "ndp", "traditional", "ren")
+        return self.drawn([panel for name in shown for panel in _panels(rows, name)], table)

@@ -87,12 +87,8 @@ class Figure4(Experiment):
             words = "\n".join([_PLACES[place], "", *handlers])
             blocks[place] = (3.6 * number, 0.0, words, COLOURS[colour])
         blocks["grant"] = (3.6, -2.7, "grant of 40 bytes\nwith the packet's mark", "0.8")
-        arrows = [
-            ("sender", "port", "00"),
-            ("port", "receiver", "marked"),
-            ("receiver", "grant", ""),
-            ("grant", "sender", ""),
-        ]
+        arrows = [("sender", "port", "00"), ("port", "receiver", "marked"), ("receiver", "grant", "")]
+        arrows.append(("grant", "sender", ""))
         figure, ax = subplots(figsize=(11, 4.4))
         draw_blocks(ax, blocks, arrows, (1.4, 1.2))
         ax.set(xlim=(-1.6, 8.8), ylim=(-4.0, 1.4))

@@ -122,13 +122,10 @@ class Figure8(Experiment):
         for name in _SCHEMES:
             (label, colour, marker), point = LINES[name], _name(name, _DRAWN)
             looks[point] = (f"{label}, packets: done after {scalar(table, point, 'FCT') / 1e6:.0f} us", colour, marker)
-        clock: dict[str, Any] = {
-            "clock": lambda *_: (0, int(_ROUND_PS)),
-            "time_unit": "RTTs",
-            "axes": {"xlim": (-0.5, 22)},
-        }
-        rates = Traces("rate", looks, label="rate over C", title=f"from {_DRAWN / _BDP:.2f} C", **clock)
+        over = partial(Traces, clock=lambda *_: (0, int(_ROUND_PS)), time_unit="RTTs", axes={"xlim": (-0.5, 22)})
+        rates = over("rate", looks, label="rate over C", title=f"from {_DRAWN / _BDP:.2f} C")
         looks = {"equation (6)": ("equation (6)", "0.3", "-"), "packets": ("packets", "blue", "o")}
-        axis: dict[str, Any] = {"over": "share", "xlabel": "R / C at first", "axes": {"ylim": (0, 8)}}
-        rounds = Lines("rounds", looks, by="kind", of=_rounds_to_full, title="rounds until the link is full", **axis)
-        return self.drawn([rates, rounds], table)
+        full = partial(
+            Lines, by="kind", of=_rounds_to_full, over="share", xlabel="R / C at first", axes={"ylim": (0, 8)}
+        )
+        return self.drawn([rates, full("rounds", looks, title="rounds until the link is full")], table)

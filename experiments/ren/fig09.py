@@ -34,6 +34,23 @@ def _network(senders: int) -> Any:
     return topology.dumbbell(senders, 1, rate=SIMULATED_LINE_BPS, delay=ps(SIMULATED_RTT_PS // 6), buffer="200MB")
 
 
+def _scenario(
+    starts: Counts, leaves: Iterable[tuple[int, int]], rounds: int, protocol: str, seed: int,
+    probe: Callable[..., probes.Probe], **changes: Any,
+) -> Scenario:  # fmt: skip
+    """Return flows that start at some times; each of some leaves at the begin of a round: (flow, round)."""
+    flows = len(starts)
+    work = workload.messages([(f"h{i}", f"h{flows}", 10**9) for i in range(flows)]).assign(start_ps=starts)
+    downs = [LinkDown(link=(f"h{flow}", "s0"), at_ps=ps(number * SIMULATED_RTT_PS)) for flow, number in leaves]
+    return Scenario(
+        network=partial(_network, flows), workload=work, seed=seed, faults=downs,
+        scheme=SIMULATED[_PROTOCOLS[protocol]].replace(
+            **{"DropTail.limit_bytes": "100MB", "GrantClock.least_timeout_ps": "10ms", **changes}
+        ),
+        until=ps(rounds * SIMULATED_RTT_PS + 1), probes=[probe("s0", "s1", every=ps(SIMULATED_RTT_PS))],
+    )  # fmt: skip
+
+
 def _departing(chance: np.random.Generator, arrived: Counts, leave: Counts) -> dict[int, int]:
     """Return the round in which each departing flow leaves, drawn among the flows of earlier rounds."""
     gone: dict[int, int] = {}
@@ -55,19 +72,8 @@ def _queue_trial(strength: float, protocol: str, seed: int) -> tuple[Scenario | 
         return None, model
     rounds = np.repeat(np.arange(ROUNDS), arrivals)
     starts = rounds * SIMULATED_RTT_PS + chance.integers(0, 300_000, flows)  # within a packet's time
-    work = workload.messages([(f"h{i}", f"h{flows}", 10**9) for i in range(flows)]).assign(start_ps=starts)
-    downs = [
-        LinkDown(link=(f"h{flow}", "s0"), at_ps=ps(number * SIMULATED_RTT_PS))
-        for flow, number in _departing(chance, arrivals, leave).items()
-    ]
-    scheme = SIMULATED[_PROTOCOLS[protocol]].replace(
-        **{"DropTail.limit_bytes": "100MB", "GrantClock.least_timeout_ps": "10ms", "unscheduled_packets": round(bdp)}
-    )
-    scenario = Scenario(
-        network=partial(_network, flows), workload=work, scheme=scheme, seed=seed, faults=downs,
-        until=ps(ROUNDS * SIMULATED_RTT_PS + 1), probes=[probes.queue("s0", "s1", every=ps(SIMULATED_RTT_PS))],
-    )  # fmt: skip
-    return scenario, model
+    leaves = _departing(chance, arrivals, leave).items()
+    return _scenario(starts, leaves, ROUNDS, protocol, seed, probes.queue, unscheduled_packets=round(bdp)), model
 
 
 def _use_trial(count: int, strength: float, protocol: str, seed: int) -> tuple[Scenario, dict[str, float]]:
@@ -79,24 +85,11 @@ def _use_trial(count: int, strength: float, protocol: str, seed: int) -> tuple[S
     use = ren if protocol == "REN" else traditional
     gone = np.diff(np.concatenate([[count], left])) * -1
     starts = np.linspace(0, SIMULATED_RTT_PS, count, endpoint=False).astype(np.int64)
-    work = workload.messages([(f"h{i}", f"h{count}", 10**9) for i in range(count)]).assign(start_ps=starts)
     order = chance.permutation(count).tolist()
-    downs = []
-    for number, leaving in enumerate(gone):
-        at_ps = ps((number + _WARM_UP) * SIMULATED_RTT_PS)
-        downs += [LinkDown(link=(f"h{order.pop()}", "s0"), at_ps=at_ps) for _ in range(int(leaving))]
+    leaves = [(order.pop(), number) for number, leaving in enumerate(gone, _WARM_UP) for _ in range(int(leaving))]
     share = bdp_packets(SIMULATED_LINE_BPS, SIMULATED_RTT_PS, _SMALL_BYTES) / count
-    scheme = SIMULATED[_PROTOCOLS[protocol]].replace(
-        **{
-            "payload_bytes": _SMALL_BYTES - _HEADER_BYTES, "unscheduled_packets": round(share),
-            "GrantClock.least_timeout_ps": "10ms", "DropTail.limit_bytes": "100MB",
-        }
-    )  # fmt: skip
-    scenario = Scenario(
-        network=partial(_network, count), workload=work, scheme=scheme, seed=seed, faults=downs,
-        until=ps((ROUNDS + _WARM_UP) * SIMULATED_RTT_PS + 1),
-        probes=[probes.throughput("s0", "s1", every=ps(SIMULATED_RTT_PS))],
-    )  # fmt: skip
+    packets: dict[str, Any] = {"payload_bytes": _SMALL_BYTES - _HEADER_BYTES, "unscheduled_packets": round(share)}
+    scenario = _scenario(starts, leaves, ROUNDS + _WARM_UP, protocol, seed, probes.throughput, **packets)
     return scenario, {"model": float(use[active].mean()) if active.any() else np.nan, "rounds": float(active.sum())}
 
 
@@ -191,12 +184,9 @@ class Figure9(Experiment):
         is_quick = check_scale(scale) == "quick"
         trials, strengths = (2, (0.2, 1.0)) if is_quick else (20, (0.2, 0.4, 0.6, 0.8, 1.0))
         yield Point(name="equations", labels={"seed": seed, "trials": 2000}, cost=0.1)
-        for strength in strengths:
-            for protocol in _PROTOCOLS:
-                for flows in (0, *FLOWS):
-                    what = f"F = {flows}" if flows else "arrivals"
-                    labels = {"seed": seed, "trials": trials}
-                    yield Point(name=f"{what}, {protocol}, {strength:g}", labels=labels)
+        for strength, protocol, flows in product(strengths, _PROTOCOLS, (0, *FLOWS)):
+            what = f"F = {flows}" if flows else "arrivals"
+            yield Point(name=f"{what}, {protocol}, {strength:g}", labels={"seed": seed, "trials": trials})
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         seed, trials = point.labels["seed"], point.labels["trials"]
@@ -224,6 +214,9 @@ class Figure9(Experiment):
         return rows.assign(protocol=protocol, strength=float(strength), case=case)
 
     def plot(self, table: pd.DataFrame) -> Figure:
+        over = partial(
+            Lines, by=("quantity", "case", "protocol"), over="strength", xlabel="flow strength", legend={"fontsize": 7}
+        )
         panels = []
         for title, quantity, cases, unit in (
             ("(a) queue length, by arrivals", "queue", {one: f"C = {one / 1e9:g}G" for one in CAPACITIES}, "packets"),
@@ -236,12 +229,7 @@ class Figure9(Experiment):
                 name, (_, colour, marker) = f"{protocol} ({words})", LOOKS[scheme]
                 looks[quantity, case, protocol] = (f"{name}, equations", colour, line)
                 looks[f"{quantity}, packets", case, protocol] = (f"{name}, packets", colour, marker)
-            over: dict[str, Any] = {
-                "by": ("quantity", "case", "protocol"),
-                "over": "strength",
-                "xlabel": "flow strength",
-            }
-            panels.append(Lines("", looks, title=title, label=quantity, unit=unit, legend={"fontsize": 7}, **over))
+            panels.append(over("", looks, title=title, label=quantity, unit=unit))
         return self.drawn(panels, table, f", {ROUNDS} rounds", size=(6, 4.6))
 
 
@@ -253,17 +241,16 @@ def _mean_queue(result: Result) -> float:
 
 
 def _equations(point: str, seed: int, trials: int) -> pd.DataFrame:
+    how: dict[str, Any] = {"rounds": ROUNDS, "trials": trials, "seed": seed}
     frames = []
-    for capacity in CAPACITIES:
-        model = RenQueue(capacity_bps=bps(capacity), rounds=ROUNDS, trials=trials, seed=seed)
-        frames.append(tidy(point, {"BDP": (model.bdp, "packets")}).assign(case=capacity))
+    for case in CAPACITIES:
+        model = RenQueue(capacity_bps=bps(case), **how)
+        frames.append(tidy(point, {"BDP": (model.bdp, "packets")}).assign(case=case))
         for row in model.evaluate(STRENGTHS).itertuples():
-            labels = {"case": capacity, "protocol": row.protocol, "strength": row.strength}
-            frames.append(tidy(point, {"queue": (row.queue_packets, "packets")}).assign(**labels))
+            found = tidy(point, {"queue": (row.queue_packets, "packets")})
+            frames.append(found.assign(case=case, protocol=row.protocol, strength=row.strength))
     for flows in FLOWS:
-        for row in (
-            RenUtilisation(flows=flows, rounds=ROUNDS, trials=trials, seed=seed).evaluate(STRENGTHS).itertuples()
-        ):
-            labels = {"case": float(flows), "protocol": row.protocol, "strength": row.strength}
-            frames.append(tidy(point, {"utilisation": (row.utilisation, "")}).assign(**labels))
+        for row in RenUtilisation(flows=flows, **how).evaluate(STRENGTHS).itertuples():
+            found = tidy(point, {"utilisation": (row.utilisation, "")})
+            frames.append(found.assign(case=float(flows), protocol=row.protocol, strength=row.strength))
     return pd.concat(frames, ignore_index=True)

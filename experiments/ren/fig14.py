@@ -65,9 +65,6 @@ def _grows_with_size(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     return {"by workload": found, "mean": float(np.mean([*found.values()]))}
 
 
-_GRID: dict[str, Any] = {"columns": 2, "size": (5.2, 3.5), "legend": "outside right upper"}
-
-
 def _tenths(workload: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the p99 slowdown of each run and tenth."""
     rows = rows[having(rows, workload=workload, load=_LOAD, changes="")]
@@ -80,19 +77,13 @@ def _panel(rows: pd.DataFrame, workload: str) -> Lines:
     packets, published = PUBLISHED.get(workload, (0, {}))
     tenth = tenth_of(rows, workload, packets)
     ren = slowdowns(rows, "ren", workload)[tenth]
-    marks = {one: [(TENTHS[tenth], ren / (1 - gain))] for one, gain in published.items()}
     sizes = [f"{size:,.0f}" for size in np.ceil(largest(rows, workload) / PAYLOAD_BYTES)]
-    look: dict[str, Any] = {
-        "over": "tenth",
-        "log": "y",
-        "axes": {"xticks": TENTHS, "xticklabels": sizes},
-        "published": marks,
-    }
-    words: dict[str, Any] = {
-        "title": WORKLOADS[workload],
-        "xlabel": "flow size (packets); a tick is a tenth of the flows",
-    }
-    return Lines("p99 slowdown", LINES, of=partial(_tenths, workload), **look, **words)
+    return Lines(
+        "p99 slowdown", LINES, of=partial(_tenths, workload), over="tenth", log="y", title=WORKLOADS[workload],
+        xlabel="flow size (packets); a tick is a tenth of the flows",
+        axes={"xticks": TENTHS, "xticklabels": sizes},
+        published={one: [(TENTHS[tenth], ren / (1 - gain))] for one, gain in published.items()},
+    )  # fmt: skip
 
 
 _ALL = tuple(cases(WORKLOADS, [_LOAD]))
@@ -117,12 +108,13 @@ class Figure14(LeafSpineReadings):
               direction=At("mean", MoreThan(0)), needs=_ALL),
     )  # fmt: skip
     read_at = MappingProxyType(dict.fromkeys(WorkloadFigure.read_at, (_LOAD,)))
+    grid = MappingProxyType({"columns": 2, "size": (5.2, 3.5), "legend": "outside right upper"})
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
         return list(_ALL)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        figure = self.drawn([_panel(rows, one) for one in WORKLOADS], rows, f", load {_LOAD}", **_GRID)
+        figure = self.drawn([_panel(rows, one) for one in WORKLOADS], rows, f", load {_LOAD}")
         for ax in figure.axes:
             ax.tick_params("x", rotation=90)
         return figure

@@ -4,7 +4,6 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 `rdmacc.experiments.ren.gains`.
 """
 
-from rdmacc.experiments.ren.leaf_spine_readings import BY_NUMBER, READ_AS
 from ..api import *
 from .leaf_spine import *
 from .loads import *
@@ -20,8 +19,7 @@ class Figure18(WorkloadFigure):
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, cache follower"
     workload = "cache_follower"
     published = PUBLISHED
-    # Its table's order: the last run of each scheme is its canary.
-    read_at = MappingProxyType(dict.fromkeys((*BY_NUMBER, "one grant", *READ_AS), LOADS["paper"]))
+    read_at = ONE_GRANT_FIRST
     claims = (
         short_flows_claim("ren-f18-1a", "cache_follower"),
         reduction_claim("ren-f18d-1", "cache_follower", PUBLISHED),

@@ -56,13 +56,8 @@ class Figure19(LeafSpineReadings):
     def draw(self, rows: pd.DataFrame) -> Figure:
         panels: list[Panel] = [over_load(rows, "AFCT", name, title=title) for name, title in WORKLOADS.items()]
         published = {one: {"": value} for one, value in PUBLISHED.items()}
-        words: dict[str, Any] = {
-            "unit": "%",
-            "label": "of the AFCT",
-            "title": "largest reduction by REN",
-            "levels": {"_": 0.0},
-        }
         looks = {one: LOOKS[one] for one in BASELINES}
-        panels.append(Bars("reduction", looks, of=_reductions, published=published, **words))
+        gains = partial(Bars, of=_reductions, unit="%", label="of the AFCT", levels={"_": 0.0})
+        panels.append(gains("reduction", looks, published=published, title="largest reduction by REN"))
         hosts = "64 hosts" if rows["flows"].max() >= 5000 else "12 hosts (quick)"
         return self.drawn(panels, rows, f", {hosts}", columns=3, size=(3.7, 3.3), legend="outside lower center")

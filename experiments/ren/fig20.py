@@ -111,10 +111,8 @@ class Figure20(ReadingFigure):
         for degree in (0, 1, 8) if is_quick else (0, *DEGREES):
             names = (f"Homa, K = {degree}",) if degree else (KEPT, NOT_KEPT, OTHER_MARKS)
             runs = 1 if is_quick else 12 if degree else 3
-            for name in names:
-                for share in shares:
-                    for one in range(seed, seed + runs):
-                        yield self._point(name, degree, share, one)
+            for name, share, one in product(names, shares, range(seed, seed + runs)):
+                yield self._point(name, degree, share, one)
 
     @staticmethod
     def _point(name: str, degree: int, share: float, seed: int) -> Point:

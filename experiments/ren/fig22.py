@@ -98,6 +98,8 @@ class Figure22(ReadingFigure):
     title = "Sampling period"
     description = "REN, figure 22: AFCT and p99 FCT of short flows beside two long ones, by sampling period"
     seeding = Seeding.POOLED
+    grid = MappingProxyType({"size": (3.6, 4.2), "legend": "outside lower center"})
+    more = " (the paper has one RTT)"
     claims = (
         claim("ren-f22-1", measure=_spread, band=Each(_INSENSITIVE), direction=At("AFCT", _INSENSITIVE)),
         claim("ren-f22-2", measure=_tail, band=AtLeast(1.2), direction=MoreThan(1.02)),
@@ -109,10 +111,9 @@ class Figure22(ReadingFigure):
         is_quick = check_scale(scale) == "quick"
         count, periods = (300, (0.25, 0.5, 1.0, 2.0, 8.0)) if is_quick else (3000, PERIODS)
         for number, (name, sizes) in enumerate(_VARIANTS[:1] if is_quick else _VARIANTS):
-            for load in LOADS:
-                for period in periods:
-                    for one in range(seed, seed + (1 if number else SEEDS[scale])):
-                        yield self._point(name, sizes, load, period, count, one)
+            seeds = range(seed, seed + (1 if number else SEEDS[scale]))
+            for load, period, one in product(LOADS, periods, seeds):
+                yield self._point(name, sizes, load, period, count, one)
 
     @staticmethod
     def _point(name: str, sizes: str, load: float, period: float, count: int, seed: int) -> Point:
@@ -163,28 +164,9 @@ class Figure22(ReadingFigure):
                 use[load, *kind] = ("_", colour, line)
         axes = {"xticks": PERIODS, "xticklabels": [f"{period:g}" for period in PERIODS]}
         over = partial(Lines, over="period", xlabel="sampling period (base RTTs)")
-        time: dict[str, Any] = {
-            "by": ("quantity", "scheme", "sizes"),
-            "unit": "us",
-            "log": "xy",
-            "axes": {"ylim": (10, 1000), **axes},
-        }
-        panels = [
-            over(
-                "",
-                times,
-                where={"load": load},
-                title=f"load {load}: AFCT, p99 dashed",
-                label="FCT of short flows",
-                **time,
-            )
-            for load in LOADS
-        ]
-        used: dict[str, Any] = {
-            "by": ("load", "scheme", "sizes"),
-            "unit": "%",
-            "log": "x",
-            "axes": {"ylim": (30, 101), **axes},
-        }
-        panels.append(over("utilisation", use, title="use of the bottleneck (dashed: load 0.8)", **used))
-        return self.drawn(panels, table, " (the paper has one RTT)", size=(3.6, 4.2), legend="outside lower center")
+        time = partial(over, "", times, by=("quantity", "scheme", "sizes"), unit="us", log="xy")
+        words: dict[str, Any] = {"label": "FCT of short flows", "axes": {"ylim": (10, 1000), **axes}}
+        panels = [time(where={"load": load}, title=f"load {load}: AFCT, p99 dashed", **words) for load in LOADS]
+        used = partial(over, "utilisation", use, by=("load", "scheme", "sizes"), unit="%", log="x")
+        panels.append(used(title="use of the bottleneck (dashed: load 0.8)", axes={"ylim": (30, 101), **axes}))
+        return self.drawn(panels, table)

@@ -87,6 +87,12 @@ def gain_lines(published: Mapping[str, float], at: float, **more: Any) -> Lines:
     return Lines("gain", LINES, unit="%", published=marks, levels={"_": 0.0}, **more)
 
 
+ONE_GRANT_FIRST: Mapping[str, tuple[float, ...]] = MappingProxyType(
+    dict.fromkeys((*BY_NUMBER, "one grant", *READ_AS), LOADS["paper"])
+)
+"""Readings in the order of some tables: the last run of each scheme is its canary."""
+
+
 class WorkloadFigure(LeafSpineReadings):
     """Figures 15 to 18: four panels over the load for one workload."""
 

@@ -103,19 +103,14 @@ class WorkedExample(ReadingFigure):
         queue = [float(waiting[waiting.index < end].iloc[-1]) for end in ends]
         grants = trace.loc[trace["kind"] == "credit", "wire_bytes"]
         transfers = result.transfers
-        marks = {
-            f"grants marked {word}": (
-                int(transfers[f"{word}_grants"].sum()) if f"{word}_grants" in transfers else 0,
-                "",
-            )
-            for word in ("over", "under")
-        }
+        none = pd.Series(0, transfers.index)
+        marks = {word: int(transfers.get(f"{word}_grants", none).sum()) for word in ("over", "under")}
         numbers = {
             "link": (self.example.slots, "packets per round"),
             "in flight": (int(transfers["in_flight"].sum()), "packets"),
             "smallest grant": (int(grants.min()), "bytes"),
             "largest grant": (int(grants.max()), "bytes"),
-            **marks,
+            **{f"grants marked {word}": (count, "") for word, count in marks.items()},
         }
         times = pd.Index(np.arange(ROUNDS) * round_ps, name="time_ps")
         curves = {
