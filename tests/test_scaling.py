@@ -9,7 +9,7 @@ import rdmacc
 from rdmacc import ConfigError, Links, Scaled, Scenario, scheme_table
 from rdmacc.engine.plan import make_plan
 from rdmacc.protocols.timely import Timely
-from rdmacc.sweep.fingerprint import Fingerprints
+from rdmacc.sweep.fingerprint import describe
 from rdmacc.switch.buffer import DropTail
 from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
@@ -126,7 +126,7 @@ def test_the_store_tells_a_rule_from_its_number():
 
         network, work = rdmacc.star(3), rdmacc.messages([("h1", "h0", 1000)])
         scheme = rdmacc.scheme("timely", additive_bps=value)
-        return Fingerprints().describe(Point("p", {}, Scenario(network=network, workload=work, scheme=scheme)))
+        return describe(Point("p", {}, Scenario(network=network, workload=work, scheme=scheme)), {})
 
     rule = Scaled("10Mbps", rate="10Gbps")
     assert described(rule) == described(Scaled("10Mbps", rate="10Gbps"))

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from rdmacc.searches.case import rounded
 from rdmacc.searches.evaluate import Run, Work
 from rdmacc.searches.objectives import Objective
 from rdmacc.searches.space import Values, text_of
-from rdmacc.sweep.codehash import text_of_results, versions
-from rdmacc.sweep.processes import pickled, process_pool, refers_to_script, why_not_elsewhere
+from rdmacc.sweep.fingerprint import text_of_results, versions
+from rdmacc.sweep.processes import Processes, pickled, refers_to_script, why_not_elsewhere
 
 
 def payload_of(work: Work, jobs: int) -> bytes:
@@ -39,37 +40,24 @@ def payload_of(work: Work, jobs: int) -> bytes:
 
 
 @contextmanager
-def runner(work: Work, payload: bytes, jobs: int) -> Iterator[Any]:
-    """Yield a function that runs a list of (number, values), here or in processes."""
+def runner(work: Work, payload: bytes, jobs: int) -> Iterator[Callable[[list[tuple[int, Values]]], Iterator[Run]]]:
+    """Yield a function that runs a list of (number, values) in this order, here or in processes."""
     if jobs == 1:
         yield lambda asked: (work(*one) for one in asked)
         return
-    imports_script = refers_to_script([payload])
-    with process_pool(jobs, imports_script) as pool:
-        yield lambda asked: _in_pool(pool, payload, asked, imports_script)
 
+    def run_all(asked: list[tuple[int, Values]]) -> Iterator[Run]:
+        ended = pool.in_order([partial(_unpickled, payload, *one) for one in asked])
+        for one, future in zip(asked, ended, strict=True):
+            is_dead = isinstance(future.exception(), BrokenExecutor)
+            yield (
+                Run(*one, (), "the process that ran it died; perhaps it ran out of memory")
+                if is_dead
+                else future.result()
+            )
 
-def _in_pool(pool: Executor, payload: bytes, asked: list[tuple[int, Values]], imports_script: bool) -> Iterator[Run]:
-    """Run in a pool; what was under way when a process died runs again, each alone."""
-    try:
-        futures = [pool.submit(_unpickled, payload, *one) for one in asked]
-    except BrokenExecutor:
-        futures = []
-    for place, one in enumerate(asked):
-        try:
-            if not futures:
-                raise BrokenExecutor
-            yield futures[place].result()
-        except BrokenExecutor:
-            yield _alone(payload, one, imports_script)
-
-
-def _alone(payload: bytes, one: tuple[int, Values], imports_script: bool) -> Run:
-    with process_pool(1, imports_script) as pool:
-        try:
-            return pool.submit(_unpickled, payload, *one).result()
-        except BrokenExecutor:
-            return Run(*one, (), "the process that ran it died; perhaps it ran out of memory")
+    with Processes(jobs, refers_to_script([payload])) as pool:
+        yield run_all
 
 
 def _unpickled(payload: bytes, number: int, values: Values) -> Run:

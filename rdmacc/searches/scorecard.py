@@ -32,7 +32,7 @@ from rdmacc.searches.evaluate import Run, Work, measures_of
 from rdmacc.searches.objectives import OBJECTIVES, fair_ps, fct_ps
 from rdmacc.searches.search import Search, search
 from rdmacc.sources import git_commit
-from rdmacc.sweep.codehash import versions
+from rdmacc.sweep.fingerprint import versions
 from rdmacc.sweep.store import write_table
 from rdmacc.units import format_rate, format_size
 

@@ -12,8 +12,8 @@ from importlib import metadata
 from typing import Any
 
 from rdmacc.errors import ConfigError, not_installed
-from rdmacc.sweep.codehash import versions
-from rdmacc.sweep.workers import compile_kernel
+from rdmacc.sweep.fingerprint import versions
+from rdmacc.sweep.workers import compile_code
 
 __all__ = ["dask_executor"]
 
@@ -74,7 +74,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
             check_alike(client.run(_about))
             workers = client.scheduler_info(n_workers=-1)["workers"].items()
             one_a_host = {str(one["host"]): name for name, one in workers}  # the others find the kernel in its cache
-            client.run(compile_kernel, workers=list(one_a_host.values()))
+            client.run(compile_code, workers=list(one_a_host.values()))
             yield client.get_executor(pure=False)
         finally:
             if cluster is not None:

@@ -1,33 +1,55 @@
-"""Describe a point as plain data, and compute the key of its stored rows: a hash of the description and of its code."""
+"""Describe a point as plain data, and compute the key of its stored rows: a hash of the description and of its code.
+
+Of the code, three things count, so that stored rows are never older than it. The text of rdmacc, as it was when it was
+imported. What the user's functions and classes hold at run time: the experiment, the parts of the scenario, and all
+that they reach (`rdmacc.handlers.content`). And, for an experiment of the user's, the text of every module of theirs
+that the computing process had imported: the store keeps these with the rows, and looks whether they are still the same
+(`rdmacc.sources.are_current`).
+"""
 
 import dataclasses
 import datetime
 import hashlib
 import json
+import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from pathlib import PurePath
+from functools import cache
+from importlib import metadata
+from pathlib import Path, PurePath
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.handlers import content_hash
 from rdmacc.records import NEVER
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import as_scheme
-from rdmacc.sweep.codehash import UncertainError, code_hash, versions
+from rdmacc.sources import installed_text, is_installed, is_standard, own_text, patched, user_sources
 from rdmacc.sweep.processes import pickled
 from rdmacc.topology import Graph
 from rdmacc.units import time_ps
 
 _LITERAL = (Decimal, Fraction, PurePath, datetime.date, datetime.timedelta, type(pd.NA))
 """Types whose values are told apart by their text."""
-
 _PLAIN_DATA = "plain data: numbers, strings, lists, mappings, arrays, frames, components"
+
+_NO_RESULT = ("cli/", "explorer/", "show/", "experiments/ledger/")
+"""Folders that only show or judge results."""
+_SHARED = ("framework", "micro", "validation", "__init__.py", "api.py")
+"""Folders and files of experiments that others import from."""
+_CHOOSING = ("points", "checked_points", "seeded_points", "_runs")
+"""Attributes of an experiment that say which points there are; each point is described by itself."""
+_SESSION = ("__main__", "__mp_main__")
+
+
+class UncertainError(Exception):
+    """A point depends on something whose content cannot be told: its rows are computed, and not stored."""
 
 
 class PointLike(Protocol):
@@ -49,65 +71,13 @@ class PointLike(Protocol):
     def cost(self) -> float: ...
 
 
-class Fingerprints:
-    """Describes points. Points often share a network or a workload, so each of these is built and hashed once."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, dict[str, Any]] = {}
-        self._codes: dict[Any, str] = {}
-
-    def describe(self, point: PointLike) -> dict[str, Any]:
-        """Return everything except the code that a point's rows depend on, as JSON data.
-
-        Networks and workloads are described by their size and a hash of their content.
-        """
-        try:
-            labels = _plain(point.labels, f"labels of {point.name}")
-        except UncertainError as error:
-            raise ConfigError(f"labels of {point.name}", dict(point.labels), f"plain data ({error})") from None
-        described = {"point": point.name, "labels": labels}
-        one = point.scenario
-        if one is None:
-            return described
-        scenario = {
-            "network": self._built(one.network, _network),
-            "workload": self._built(one.workload, _messages),
-            "scheme": _plain(as_scheme(one.scheme), "scheme"),
-            "seed": one.seed,
-            "until_ps": NEVER if one.until is None else time_ps(one.until, field="until"),
-            "probes": _plain(list(one.probes), "probes"),
-            "faults": _plain(list(one.faults), "faults"),
-            "trace": one.trace,
-        }
-        return described | {"scenario": scenario}
-
-    def code(self, experiment: Any, point: PointLike) -> dict[str, Any]:
-        """Return the hash of the code that computes the point, and the versions that numbers depend on."""
-        kinds: frozenset[type[Any]] = frozenset()
-        if point.scenario is not None:
-            one, scheme = point.scenario, as_scheme(point.scenario.scheme)
-            parts = (*scheme.components, scheme.buffer, scheme.queueing, scheme, *one.probes, *one.faults)
-            kinds = frozenset(map(type, parts))
-        owner = _owner(experiment)
-        if (owner, kinds) not in self._codes:
-            self._codes[owner, kinds] = code_hash(experiment, owner, kinds)
-        return {"hash": self._codes[owner, kinds], "versions": versions()}
-
-    def _built(self, value: Any, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        if not callable(value):
-            return describe(value)
-        call = pickled(value, "topology or workload", value, "picklable, such as a functools.partial")
-        if call not in self._known:
-            self._known[call] = describe(value())
-        return self._known[call]
-
-
 def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict[str, Any]]:
     """Return the identity of each point for its stored file, by name: names, key, description and code.
 
     If something that it depends on cannot be told, `uncertain` says what, and its rows must not be stored.
     """
-    prints = Fingerprints()
+    built: dict[bytes, dict[str, Any]] = {}  # points often share a network or a workload
+    codes: dict[Any, dict[str, Any]] = {}
     name = _owner(experiment).name
     found = {}
     for unique, point in points.items():
@@ -117,9 +87,13 @@ def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict
             "code": {"hash": "", "versions": versions()},
         }
         try:
-            identity["code"] = prints.code(experiment, point)
-            identity["describes"] = prints.describe(point)
-            identity["key"] = key_of(name, identity["describes"], identity["code"])
+            kinds = _kinds(point)
+            if kinds not in codes:
+                codes[kinds] = code_of(experiment, point)
+            identity["code"] = codes[kinds]
+            identity["describes"] = describe(point, built)
+            parts = {"experiment": name, "point": identity["describes"], "code": identity["code"]}
+            identity["key"] = hashlib.sha256(_json(parts).encode()).hexdigest()[:32]
         except UncertainError as error:
             identity |= {"key": f"unknown, {unique}", "uncertain": str(error)}
         found[unique] = identity
@@ -140,25 +114,125 @@ def _owner(experiment: Any) -> Any:
     return owner
 
 
-def key_of(experiment: str, described: Mapping[str, Any], code: Mapping[str, Any]) -> str:
-    """Return the key: 32 hexadecimal digits."""
-    text = json.dumps({"experiment": experiment, "point": described, "code": code}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+# The code
+
+
+def code_of(experiment: Any, point: PointLike) -> dict[str, Any]:
+    """Return the hash of the code that computes a point, and the versions that numbers depend on."""
+    if changed := patched():
+        raise UncertainError(f"{changed} has been changed in this process")
+    owner = _owner(experiment)
+    own = [kind for kind in owner.__mro__ if is_users(kind)]
+    users = [*own, *filter(is_users, _kinds(point))]
+    folders = {kind.__module__.split(".")[2] for kind in owner.__mro__ if kind.__module__.startswith("rdmacc.exper")}
+
+    def counts(name: str) -> bool:
+        top, _, rest = name.partition("/")
+        if name.startswith(_NO_RESULT) or top != "experiments":
+            return not name.startswith(_NO_RESULT)
+        return bool(users) or (bool(folders) and rest.partition("/")[0] in {*_SHARED, *folders})
+
+    state = {name: value for name, value in vars(experiment).items() if name not in _CHOOSING}
+    parts = [own_text(counts), *installed_text(_packages(users)).values()]
+    try:
+        parts.append(content_hash((owner, state), owner.__name__, is_row=True))
+        parts += sorted({content_hash(kind, kind.__name__, is_row=True) for kind in users})
+    except ConfigError as error:
+        raise UncertainError(str(error)) from None
+    unknown = [name for name, text in user_sources().items() if text is None] if own else []
+    if unknown:
+        what = "this session has no text that rdmacc can see" if unknown[0] == "__main__" else (
+            f"{unknown[0]} was edited after it was imported, and rdmacc was imported later: start again"
+        )  # fmt: skip
+        raise UncertainError(what)
+    return {"hash": hashlib.sha256("\n".join(parts).encode()).hexdigest(), "versions": versions()}
+
+
+def _kinds(point: PointLike) -> frozenset[type[Any]]:
+    """Return the classes of the parts of a point's scenario."""
+    if point.scenario is None:
+        return frozenset()
+    one, scheme = point.scenario, as_scheme(point.scenario.scheme)
+    return frozenset(map(type, (*scheme.components, scheme.buffer, scheme.queueing, scheme, *one.probes, *one.faults)))
+
+
+def is_users(kind: type[Any]) -> bool:
+    """Return whether a class is defined outside rdmacc and Python."""
+    if kind.__module__ in (*_SESSION, "rdmacc") or kind.__module__.startswith("rdmacc."):
+        return kind.__module__ in _SESSION
+    module = sys.modules.get(kind.__module__)
+    file = getattr(module, "__file__", None)
+    return module is None or (file is not None and not is_standard(Path(file)))
+
+
+def _packages(kinds: Iterable[type[Any]]) -> set[str]:
+    """Return the installed packages that define classes."""
+    names = {kind.__module__.partition(".")[0] for kind in kinds} - {*_SESSION}
+    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
+    return {name for name, file in files.items() if file and is_installed(file)}
+
+
+def text_of_results() -> str:
+    """Return a hash of the text of rdmacc and its models, without what only shows or judges results."""
+    return own_text(lambda name: not name.startswith((*_NO_RESULT, "experiments/")))
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions that numbers may depend on."""
+    packages = ("numba", "numpy", "pandas", "scipy")
+    return {"python": ".".join(map(str, sys.version_info[:2]))} | {name: metadata.version(name) for name in packages}
+
+
+# The description
+
+
+def describe(point: PointLike, built: dict[bytes, dict[str, Any]]) -> dict[str, Any]:
+    """Return everything except the code that a point's rows depend on, as JSON data.
+
+    Networks and workloads are described by their size and a hash of their content, and those that are built by a
+    function only once.
+    """
+    try:
+        labels = _plain(point.labels, f"labels of {point.name}")
+    except UncertainError as error:
+        raise ConfigError(f"labels of {point.name}", dict(point.labels), f"plain data ({error})") from None
+    described = {"point": point.name, "labels": labels}
+    one = point.scenario
+    if one is None:
+        return described
+
+    def shared(value: Any, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        if not callable(value):
+            return describe(value)
+        call = pickled(value, "topology or workload", value, "picklable, such as a functools.partial")
+        if call not in built:
+            built[call] = describe(value())
+        return built[call]
+
+    scenario = {
+        "network": shared(one.network, _network),
+        "workload": shared(one.workload, _messages),
+        "scheme": _plain(as_scheme(one.scheme), "scheme"),
+        "seed": one.seed,
+        "until_ps": NEVER if one.until is None else time_ps(one.until, field="until"),
+        "probes": _plain(list(one.probes), "probes"),
+        "faults": _plain(list(one.faults), "faults"),
+        "trace": one.trace,
+    }
+    return described | {"scenario": scenario}
 
 
 def _network(graph: Graph) -> dict[str, Any]:
-    names = {name: json.dumps(_plain(name, "node"), sort_keys=True) for name in graph}
-    if len({*names.values()}) < len(names):
-        twice = next(name for name, count in Counter(names.values()).items() if count > 1)
-        raise UncertainError(f"two nodes of the network are both described as {twice}")
+    names = {name: _json(_plain(name, "node")) for name in graph}
+    twice = [name for name, count in Counter(names.values()).items() if count > 1]
+    if twice:
+        raise UncertainError(f"two nodes of the network are both described as {twice[0]}")
     numbers = {name: number for number, name in enumerate(names)}
     nodes = [[names[name], _plain(data, "node")] for name, data in graph.nodes(data=True)]
-    edges = [
-        [numbers[one], numbers[other], _plain(data, "link")] for one, other, data in graph.edges(data=True)
-    ]  # fmt: skip
-    digest = hashlib.sha256(json.dumps([nodes, edges], sort_keys=True).encode()).hexdigest()
-    name = str(graph.graph.get("name", ""))
-    return {"name": name, "nodes": len(nodes), "links": len(edges), "sha256": digest}
+    edges = [[numbers[one], numbers[other], _plain(data, "link")] for one, other, data in graph.edges(data=True)]
+    digest = hashlib.sha256(_json([nodes, edges]).encode()).hexdigest()
+    return {"name": str(graph.graph.get("name", "")), "nodes": len(nodes), "links": len(edges), "sha256": digest}
 
 
 def _messages(frame: pd.DataFrame) -> dict[str, Any]:
@@ -179,14 +253,14 @@ def _frame_digest(frame: pd.DataFrame) -> str:
         try:
             codes, distinct = pd.factorize(column)
         except TypeError:  # lists and arrays, such as paths, have no hash
-            codes, distinct = pd.factorize(np.array([_text(value, str(name)) for value in column], object))
+            codes, distinct = pd.factorize(np.array([_json(_plain(value, str(name))) for value in column], object))
         digest.update(codes.astype(np.int64).tobytes())
-        digest.update("\n".join(_text(value, str(name)) for value in distinct).encode())
+        digest.update("\n".join(_json(_plain(value, str(name))) for value in distinct).encode())
     return digest.hexdigest()
 
 
-def _text(value: Any, field: str) -> str:
-    return json.dumps(_plain(value, field), sort_keys=True)
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _plain(value: Any, field: str) -> Any:

@@ -1,8 +1,8 @@
-"""Worker processes that end with this one, and import its script only if necessary.
+"""Calls in other processes: one that dies costs only the call that kills it, and all of them end with this process.
 
 By default, multiprocessing imports the main script in each process, because the script may define the work. A script
 without `if __name__ == "__main__":` would then start all over in each process, if Python did not stop it with a long
-traceback. Most sweeps and studies use nothing from the script.
+traceback. Most sweeps and studies use nothing from the script, so it is imported only for work that refers to it.
 """
 
 import multiprocessing
@@ -13,18 +13,21 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from contextlib import contextmanager
-from itertools import count
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from functools import partial
 from multiprocessing import context as contexts
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from rdmacc.errors import ConfigError
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+_Key = TypeVar("_Key")
+
+_WORTH_FORKING_S = 1.0
 
 
 def pickled(work: Any, field: str, value: object, allowed: str) -> bytes:
@@ -33,6 +36,11 @@ def pickled(work: Any, field: str, value: object, allowed: str) -> bytes:
         return pickle.dumps(work)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ConfigError(field, value, f"{allowed}: {error}") from None
+
+
+def refers_to_script(payloads: Iterable[bytes]) -> bool:
+    """Return whether tasks refer to definitions in the main script."""
+    return any(b"__main__" in payload for payload in payloads)
 
 
 def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
@@ -50,25 +58,94 @@ def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
     return None
 
 
-def refers_to_script(payloads: Iterable[bytes]) -> bool:
-    """Return whether tasks refer to definitions in the main script."""
-    return any(b"__main__" in payload for payload in payloads)
-
-
-@contextmanager
-def process_pool(jobs: int, imports_script: bool, context: Any = None) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool whose processes end with it and with this process, however this process ends."""
-    context = context or _context(imports_script)
-    lifeline, held = context.Pipe(duplex=False)
-    inherited = held if context.get_start_method() == "fork" else None
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_live_by, initargs=(lifeline, inherited))
+def finished(
+    pool: Executor, calls: Mapping[_Key, Callable[[], _R]], queue: deque[_Key], width: int
+) -> Iterator[tuple[_Key, Future[_R]]]:
+    """Make a queue of calls, at most `width` at a time, and yield each when it has ended; stop if the pool breaks."""
+    running: dict[Future[_R], _Key] = {}
     try:
-        yield pool
-        pool.shutdown()
+        while queue or running:
+            while queue and len(running) < width:
+                future = _submitted(pool, calls[queue[0]])
+                running[future] = queue.popleft()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future
+    except BrokenExecutor:  # while submitting
+        for future in wait(running).done:
+            yield running.pop(future), future
+    except KeyboardInterrupt:
+        for future in [one for one in running if one.done()]:
+            yield running.pop(future), future
+        raise
     finally:
-        held.close()  # ends processes that are still busy
-        pool.shutdown(cancel_futures=True)
-        lifeline.close()
+        for future in running:
+            future.cancel()
+
+
+def _submitted(pool: Executor, call: Callable[[], _R]) -> Future[_R]:
+    try:
+        with warnings.catch_warnings():  # of forks beside threads: those are daemons
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return pool.submit(call)
+    except BrokenExecutor:
+        raise
+    except Exception as error:  # a cluster that is gone may raise anything
+        failed = Future[_R]()
+        failed.set_exception(error)
+        return failed
+
+
+class Processes:
+    """Processes of this machine, started with the first call and ended with the block."""
+
+    def __init__(self, jobs: int, imports_script: bool, context: Any = None, work: Any = None) -> None:
+        self._jobs, self._context, self._work = jobs, context or _context(imports_script), work
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is not None and self._pool is not None:
+            for process in list((self._pool._processes or {}).values()):  # busy ones, which `shutdown` waits for
+                process.kill()
+        self._end()
+
+    def _end(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+
+    def outcomes(self, calls: Mapping[_Key, Callable[[], _R]]) -> Iterator[tuple[_Key, Future[_R]]]:
+        """Make calls, and yield each when it has ended.
+
+        If a process dies, the calls under way are made again, each alone. One that kills its process then, too, ends
+        with a BrokenExecutor.
+        """
+        waiting, suspects = deque(calls), deque[_Key]()
+        while waiting or suspects:
+            queue, jobs = (suspects, 1) if suspects else (waiting, self._jobs)
+            if self._pool is None:
+                self._pool = ProcessPoolExecutor(jobs, self._context, _attend, (self._work,))
+            is_broken = False
+            # one call more than processes: the next is there when one of them has ended
+            for name, future in finished(self._pool, calls, queue, jobs + (queue is waiting)):
+                is_dead = isinstance(future.exception(), BrokenExecutor)
+                is_broken = is_broken or is_dead
+                if is_dead and queue is waiting:
+                    suspects.append(name)
+                else:
+                    yield name, future
+            if is_broken or queue is suspects:
+                self._end()
+
+    def in_order(self, calls: Sequence[Callable[[], _R]]) -> Iterator[Future[_R]]:
+        """Make calls, and yield them in their order."""
+        ended, found = self.outcomes(dict(enumerate(calls))), dict[int, Future[_R]]()
+        for place in range(len(calls)):
+            while place not in found:
+                other, found[other] = next(ended)
+            yield found.pop(place)
 
 
 def may_fork() -> bool:
@@ -90,21 +167,20 @@ def in_forks(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Ite
 
     Forks find the function and the parts in their memory, so neither need be such as can be pickled.
     """
-    number = next(_NUMBERS)
-    _PARTS[number] = compute, parts
-    try:
-        with process_pool(min(jobs, len(parts)), True, multiprocessing.get_context("fork")) as pool:
-            with warnings.catch_warnings():  # of threads beside this one: they are daemons
-                warnings.simplefilter("ignore", DeprecationWarning)
-                futures = [pool.submit(_compute_part, number, part) for part in range(len(parts))]
-            for part, future in zip(parts, futures, strict=True):
-                try:
-                    found = future.result()
-                except BrokenExecutor:
-                    found = compute(part)
-                yield found
-    finally:
-        del _PARTS[number]
+    context = multiprocessing.get_context("fork")
+    with Processes(min(jobs, len(parts)), True, context, (compute, parts)) as pool:
+        ended = pool.in_order([partial(_compute_part, place) for place in range(len(parts))])
+        for part, future in zip(parts, ended, strict=True):
+            yield compute(part) if isinstance(future.exception(), BrokenExecutor) else future.result()
+
+
+_work: Any = None
+"""What a fork computes: a function, and the parts that it is given."""
+
+
+def _compute_part(place: int) -> Any:
+    compute, parts = _work
+    return compute(parts[place])
 
 
 def shared_out(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
@@ -115,14 +191,19 @@ def shared_out(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> I
     yield from in_forks(compute, later, jobs) if has_forks else map(compute, later)
 
 
-_WORTH_FORKING_S = 1.0
-_PARTS: dict[int, tuple[Callable[[Any], Any], Sequence[Any]]] = {}
-_NUMBERS = count()
+def _attend(work: Any) -> None:
+    """Let a process ignore Ctrl-C, and end with the one that started it."""
+    global _work
+    _work = work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
+    def end() -> None:
+        parent = multiprocessing.parent_process()
+        assert parent is not None
+        parent.join()
+        os._exit(1)
 
-def _compute_part(number: int, part: int) -> Any:
-    compute, parts = _PARTS[number]
-    return compute(parts[part])
+    threading.Thread(target=end, daemon=True).start()
 
 
 def _context(imports_script: bool) -> Any:
@@ -162,18 +243,3 @@ if sys.platform != "win32":
 
     class _ForkedWithoutScript(_WithoutScript, contexts.ForkServerProcess):
         pass
-
-
-def _live_by(lifeline: Any, held: Any) -> None:
-    """Initialise a process of the pool: it ignores Ctrl-C, and ends when the other side of the lifeline is closed."""
-    if held:
-        held.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        try:
-            lifeline.recv()
-        except (EOFError, OSError):
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -9,15 +9,15 @@ import hashlib
 import logging
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import pandas as pd
 from tqdm.auto import tqdm
@@ -26,11 +26,11 @@ from rdmacc.engine.select import ENGINES, check_threads
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.sources import git_commit, user_sources
 from rdmacc.sweep.fingerprint import PointLike, identify
-from rdmacc.sweep.processes import pickled, why_not_elsewhere
+from rdmacc.sweep.processes import Processes, pickled, refers_to_script, why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
-from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, compute_all, default_jobs, units_of
+from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, compilations, default_jobs, outcomes
 from rdmacc.workload.frame import checked_whole
 
 __all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
@@ -48,19 +48,14 @@ class Sweepable(Protocol):
         """The name under which its points are stored."""
         ...
 
-    def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[Any]:
-        """Return the points at a scale ("quick" or "paper"), with changed parameters of the schemes, by name."""
-        ...
-
-
-@runtime_checkable
-class Seeded(Sweepable, Protocol):
-    """A `Sweepable` that supports several seeds."""
-
     def seeded_points(
         self, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None = None
     ) -> Mapping[str, tuple[Any, Any]]:
-        """Return each point in two forms, as computed and as shown, by a unique name."""
+        """Return the points by a unique name, each as computed and as shown in the table.
+
+        They are those of a scale ("quick" or "paper"), of several seeds if a number is given, with changed parameters
+        of the schemes, by name.
+        """
         ...
 
 
@@ -228,41 +223,40 @@ def sweep(
     store = store if isinstance(store, Store) else Store(store)
     found, asked = _stored(experiment, scale, seed, seeds, changes, store)
     # A point that does not depend on the seed is stored once for all seeds.
-    keys = {point.name: found.identities[point.name]["key"] for point in found.missing}
-    once = {key: name for name, key in reversed(keys.items())}
-    missing = sorted(
-        (point for point in found.missing if once[keys[point.name]] == point.name), key=lambda point: -point.cost
-    )
-    if missing:
-        jobs = (1 if scale == "quick" else default_jobs(threads)) if jobs is None else checked_whole("jobs", jobs, 1)
-        jobs = min(jobs, len(missing))
-        tasks = {}
-        for name in (one.name for one in missing):
-            code = found.identities[name]["code"]
-            is_kept = executor is None and code["hash"] and "uncertain" not in found.identities[name]
-            file = str(_checkpoint(store, experiment.name, keys[name])) if is_kept else ""
-            payload = pickled((experiment, asked[name], engine, threads), "point", name, _SENT)
-            tasks[name] = Task(payload, code, file)
-        why_not = why_not_elsewhere(task.payload for task in tasks.values()) if jobs > 1 and executor is None else None
-        if why_not:
-            _log.warning("rdmacc: computing in one process: %s", why_not)
-            jobs = 1
-        store.clean(experiment.name)
-        costs = {one.name: one.cost for one in found.points}
-        with _bar(found, missing, progress) as bar, _interruptible():
-            first = units_of(missing) if executor is None and engine != "simpy" else []
-
-            def tell(number: int, count: int) -> None:
-                what = f", compiling {number + 1} of {count}" if number < count else ""
-                bar.set_description_str(_progress(found) + what)
-
-            tell(0, len(first))
-            compute_all(tasks, _Keeper(store, found, costs, bar), jobs, executor, first, tell)
-        kept: tuple[dict[str, Any], ...] = (found.tables, found.provenance, found.failures)
-        for name, key in keys.items():
-            for known in kept:
-                if once[key] in known:
-                    known[name] = known[once[key]]
+    alike: dict[str, list[PointLike]] = {}
+    for point in found.missing:
+        alike.setdefault(found.identities[point.name]["key"], []).append(point)
+    missing = sorted((points[0] for points in alike.values()), key=lambda point: -point.cost)
+    if not missing:
+        return found
+    jobs = (1 if scale == "quick" else default_jobs(threads)) if jobs is None else checked_whole("jobs", jobs, 1)
+    tasks = {}
+    for point in missing:
+        identity = found.identities[point.name]
+        is_kept = executor is None and identity["code"]["hash"] and "uncertain" not in identity
+        file = str(_checkpoint(store, experiment.name, identity["key"])) if is_kept else ""
+        payload = pickled((experiment, asked[point.name], engine, threads), "point", point.name, _SENT)
+        tasks[point.name] = Task(payload, identity["code"], file)
+    payloads = [task.payload for task in tasks.values()]
+    why_not = why_not_elsewhere(payloads) if min(jobs, len(missing)) > 1 and executor is None else None
+    if why_not:
+        _log.warning("rdmacc: computing in one process: %s", why_not)
+    pool: Any = nullcontext(executor)
+    if executor is None and min(jobs, len(missing)) > 1 and not why_not:
+        pool = Processes(min(jobs, len(missing)), refers_to_script(payloads))
+    store.clean(experiment.name)
+    keep = _Keeper(store, found, {point.name: point.cost for point in missing}, progress)
+    with keep.bar, _interruptible(), pool as workers:
+        first = compilations(missing) if executor is None and engine != "simpy" else []
+        for number, _ in enumerate(outcomes(dict(enumerate(first)), workers)):
+            keep.bar.set_description_str(f"{keep.done}, compiling {number + 1} of {len(first)}")
+        for name, outcome in outcomes(tasks, workers):
+            keep(name, outcome)
+    kept: tuple[dict[str, Any], ...] = (found.tables, found.provenance, found.failures)
+    for computed, *others in alike.values():
+        for known in kept:
+            if computed.name in known:
+                known.update({point.name: known[computed.name] for point in others})
     return found
 
 
@@ -286,13 +280,7 @@ def _stored(
     if not isinstance(changes or {}, Mapping):
         raise ConfigError("changes", changes, "a mapping from parameter name to value")
     seed, seeds, changes = check_seed(seed), check_seeds(seeds), dict(changes or {})
-    points: Mapping[str, tuple[PointLike, PointLike]]
-    if seeds is None:
-        points = {point.name: (point, point) for point in experiment.checked_points(scale, seed, changes)}
-    else:
-        if not isinstance(experiment, Seeded):
-            raise ConfigError("seeds", seeds, f"None: {experiment.name} does not define points for several seeds")
-        points = experiment.seeded_points(scale, seed, seeds, changes)
+    points = experiment.seeded_points(scale, seed, seeds, changes)
     asked, shown = ({name: both[place] for name, both in points.items()} for place in (0, 1))
     identities = identify(experiment, asked)
     found = Sweep(experiment.name, scale, seed, changes, list(shown.values()), identities, seeds)
@@ -312,15 +300,21 @@ def _say_uncertain(experiment: str, why: str) -> None:
     _log.warning("rdmacc: computing points of %s without storing them: %s", experiment, why)
 
 
-@dataclass
 class _Keeper:
     """Stores points as they are computed, and advances the progress bar."""
 
-    store: Store
-    found: Sweep
-    costs: Mapping[str, float]
-    bar: tqdm[Any]
-    packet_hops: int = 0
+    def __init__(self, store: Store, found: Sweep, costs: Mapping[str, float], progress: bool) -> None:
+        self.store, self.found, self.costs, self.packet_hops = store, found, costs, 0
+        self.bar: tqdm[Any] = tqdm(  # in units of the points' cost: the time left is that of the mean pace so far
+            total=sum(costs.values()), desc=self.done, smoothing=0, disable=not progress, leave=False,
+            bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}{postfix}]",
+        )  # fmt: skip
+
+    @property
+    def done(self) -> str:
+        """How many points there are, in words."""
+        found = self.found
+        return f"{found.experiment}, {len(found.tables) + len(found.failures)} of {len(found.points)} points"
 
     def __call__(self, name: str, outcome: Computed | Failed) -> None:
         found = self.found
@@ -330,7 +324,7 @@ class _Keeper:
         if isinstance(outcome, Failed):
             found.failures[name] = outcome
             _log.debug("%s, %s failed: %s", found.experiment, name, outcome.details)
-        self.bar.set_description_str(_progress(found), refresh=False)
+        self.bar.set_description_str(self.done, refresh=False)
         rate = self.packet_hops / max(self.bar.format_dict["elapsed"], 1e-3)
         self.bar.set_postfix_str(f"{rate / 1e6:.2g} M packet-hops/s", refresh=False)
         self.bar.update(self.costs[name])
@@ -372,22 +366,6 @@ class _Keeper:
 def _checkpoint(store: Store, experiment: str, key: str) -> Path:
     """Return the first part of the paths of a point's checkpoints."""
     return store.path(experiment, key).with_suffix(".checkpoint")
-
-
-def _progress(found: Sweep) -> str:
-    return f"{found.experiment}, {len(found.tables) + len(found.failures)} of {len(found.points)} points"
-
-
-def _bar(found: Sweep, missing: Sequence[PointLike], progress: bool) -> tqdm[Any]:
-    """Return a progress bar, in units of the points' cost: the time left is that of the mean pace so far."""
-    return tqdm(
-        total=sum(point.cost for point in missing),
-        desc=_progress(found),
-        bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}{postfix}]",
-        smoothing=0,
-        disable=not progress,
-        leave=False,
-    )
 
 
 @contextmanager

@@ -82,9 +82,11 @@ class StudyRuns:
         """Pickle without the other runs, when one is sent to a process."""
         return StudyRuns, ()
 
-    def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[StudyRun]:
+    def seeded_points(
+        self, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None = None
+    ) -> dict[str, tuple[StudyRun, StudyRun]]:
         """Return the simulations."""
-        return self._runs
+        return {one.name: (one, one) for one in self._runs}
 
     def execute(self, point: StudyRun, run: Callable[[Scenario], Result]) -> pd.DataFrame:
         """Return the rows of a run: its numbers, and each message's FCT at its start time."""

@@ -23,7 +23,7 @@ from rdmacc.simulation import Simulation, copies, running
 from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
-from rdmacc.sweep.workers import Failed, Task, compute, compute_here
+from rdmacc.sweep.workers import Failed, Task, compute
 from tests.sweeps import Long, Stopped, Tiny, Troubled
 
 ROOT = Path(__file__).parents[2]
@@ -112,9 +112,9 @@ def test_sources_that_changed_meanwhile_are_noticed(tmp_path):
     (point, *_), code = found.points, dict(next(iter(found.identities.values()))["code"])
 
     payload = pickle.dumps((Tiny(), point, "simpy", 1))
-    assert not isinstance(compute(Task(payload, code)), Failed)
-    assert "the code" in compute(Task(payload, code | {"hash": "another"})).reason
-    assert "UnpicklingError" in compute(Task(b"nonsense", code)).reason
+    assert not isinstance(Task(payload, code)(), Failed)
+    assert "the code" in Task(payload, code | {"hash": "another"})().reason
+    assert "UnpicklingError" in Task(b"nonsense", code)().reason
 
 
 def test_parameters_reach_the_schemes_that_have_them(tmp_path):
@@ -304,7 +304,7 @@ def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypat
     """The third step writes a checkpoint and dies; the next process begins with what it holds."""
     monkeypatch.setenv("RDMACC_CHECKPOINT_EVERY", "0s")
     point = Tiny().checked_points("quick", 0)[0]
-    whole, save, begun = compute_here(Tiny(), point, "compiled"), copies.save, []
+    whole, save, begun = compute(Tiny(), point, "compiled"), copies.save, []
     monkeypatch.setattr(running, "_FIRST_STEP_PS", 1_000)
 
     def dies(one, path):
@@ -316,15 +316,15 @@ def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypat
     monkeypatch.setattr(copies, "save", dies)
     path = str(tmp_path / "folder" / "point.checkpoint")
     with pytest.raises(KeyboardInterrupt):
-        compute_here(Tiny(), point, "compiled", 1, path)
+        compute(Tiny(), point, "compiled", 1, path)
     (left,) = tmp_path.rglob("*.checkpoint.*")
     assert Simulation.load(left).now_ps == begun[-1] > 0
-    again = compute_here(Tiny(), point, "compiled", 1, path)
+    again = compute(Tiny(), point, "compiled", 1, path)
     pd.testing.assert_frame_equal(again.table, whole.table, check_exact=True)
     assert begun[3] > begun[2]
     assert left.exists()  # until the point is stored: it may have other runs, which are killed
     left.write_bytes(b"damaged")
-    assert compute_here(Tiny(), point, "compiled", 1, path).table.equals(whole.table)
+    assert compute(Tiny(), point, "compiled", 1, path).table.equals(whole.table)
 
 
 def test_a_stored_point_has_no_checkpoint(tmp_path, monkeypatch):
