@@ -120,11 +120,8 @@ class Figure3(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         looks = {"dasr": ("DASR", "blue", "-"), "dasr-no-look-ahead": ("without look-ahead", "vermilion", "--")}
-        since: dict[str, Any] = {
-            "clock": lambda *_: (self.start_ps, 1e6),
-            "time_unit": "us since the short flows' start",
-        }
-        over = partial(Traces, unit="Gb/s", label="long flow's rate", is_step=True, **since)
+        since = partial(Traces, clock=lambda *_: (self.start_ps, 1e6), time_unit="us since the short flows' start")
+        over = partial(since, unit="Gb/s", label="long flow's rate", is_step=True)
         panels = []
         for k, size in product(self.degrees, self.sizes):
             end = scalar(table, f"k={k} {size} dasr", "last short flow ends") / 1e6 + 40

@@ -122,16 +122,14 @@ class Figure6(Experiment):
         came_back = at_start.groupby("message").size().reindex(flows.index) > 1
         decided = gone[(gone["psn"] == 0) & (gone["visit"] == 0)]
         of_all = paths.loc[flows.index]
+        is_off = of_all["hops"] != _SHORTEST + 2 * of_all["deflections"]
         numbers = {
             "base RTT": (float(result.plan.qp_base_rtt_ps.max()), "ps"),
             "messages": (len(flows), ""),
             "deflected once": (int(once.sum()), ""),
             "least hops, deflected once": (float(first["hops"][once].min()), ""),
             "most hops, deflected once": (float(first["hops"][once].max()), ""),
-            "not 2 hops for each deflection": (
-                int((of_all["hops"] != _SHORTEST + 2 * of_all["deflections"]).sum()),
-                "",
-            ),
+            "not 2 hops for each deflection": (int(is_off.sum()), ""),
             "deflected, but not from the first packet on": (int(gone["message"].nunique() - is_gone.sum()), ""),
             "first packet's stay": (float((decided["sent_ps"] - decided["arrived_ps"]).max()), "ps"),
             "out of order": (disorders(result), ""),

@@ -4,14 +4,16 @@ import importlib
 import pkgutil
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.experiments.framework.claim import Claim
 from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.papers import find_paper
+from rdmacc.experiments.framework.papers import PAPERS, find_paper
 from rdmacc.experiments.framework.texts import check_measured
 from rdmacc.sweep.store import read_table
 
@@ -78,6 +80,11 @@ def select(name: str) -> list[Experiment]:
         groups = dict.fromkeys(known.partition(".")[0] for known in EXPERIMENTS)
         raise unknown("experiment", name, [*groups, *EXPERIMENTS], "the name of an experiment or of a group")
     return chosen
+
+
+def claims_of(*papers: str) -> Iterator[tuple[Experiment, Claim]]:
+    """Return the claims of papers' figures, by default of all papers."""
+    return ((one, claim) for paper in papers or PAPERS for one in select(paper) for claim in one.claims)
 
 
 def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame | None:

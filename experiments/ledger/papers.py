@@ -12,7 +12,7 @@ from rdmacc.experiments.framework.claim import By, Outcome, Verdict
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, Question, questions_of, read_texts
-from rdmacc.experiments.framework.registry import EXPERIMENTS, select, summary_path
+from rdmacc.experiments.framework.registry import EXPERIMENTS, claims_of, select, summary_path
 from rdmacc.experiments.ledger.history import chosen, elsewhere
 from rdmacc.experiments.ledger.pages import about, cell, claim_rows, page
 from rdmacc.experiments.ledger.record import checks, recorded
@@ -76,12 +76,8 @@ def page_of(paper: str) -> str:
 
 def _linked(text: str, here: str) -> str:
     """Return a paper's page with a link at every claim and figure that it names."""
-    ids = {
-        claim.id: "" if paper == here else f"{paper}.md"
-        for paper in PAPERS
-        for one in select(paper)
-        for claim in one.claims
-    }
+    pages = {claim.id: one.name.partition(".")[0] for one, claim in claims_of()}
+    ids = {id_: "" if paper == here else f"{paper}.md" for id_, paper in pages.items()}
     names = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
     known = re.compile(rf'(?<![\w#"[*.-])({names})(?![\w"*-])')
     text = known.sub(lambda found: f"[{found[1]}]({ids[found[1]]}#{found[1]})", text)
@@ -138,7 +134,7 @@ def _causes(paper: str, claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def sample_page(page: str) -> str:
     """Return the page on a sample of claims with their sentences and bands; why each is right stands only there."""
-    papers = {claim.id: (paper, claim) for paper in PAPERS for one in select(paper) for claim in one.claims}
+    papers = {claim.id: (one.name.partition(".")[0], claim) for one, claim in claims_of()}
 
     def row(found: re.Match[str]) -> str:
         paper, claim = papers[found[1]]

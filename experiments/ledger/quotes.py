@@ -6,8 +6,7 @@ from pathlib import Path
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import PAPER
-from rdmacc.experiments.framework.papers import PAPERS
-from rdmacc.experiments.framework.registry import select
+from rdmacc.experiments.framework.registry import claims_of
 
 _MARKUP = re.compile(r"\\[A-Za-z]+|</?su[bp]>")
 _OMITTED = re.compile(r"\s*(?:\.\.\.|\u2026|\[[^\]]*\])\s*")
@@ -25,10 +24,8 @@ def missing(folder: str | Path) -> list[str]:
     if not texts:
         raise ConfigError("folder", str(folder), "a folder with the papers' texts, *.txt")
     found = []
-    for paper in PAPERS:
-        for one in select(paper):
-            for claim in (each for each in one.claims if each.by == PAPER and each.quote):
-                parts = [_plain(part) for part in _OMITTED.split(claim.quote)]
-                if not any(all(part in text for part in parts) for text in texts):
-                    found.append(f"{claim.id}: not in the texts: {claim.quote}")
+    for claim in (one for _, one in claims_of() if one.by == PAPER and one.quote):
+        parts = [_plain(part) for part in _OMITTED.split(claim.quote)]
+        if not any(all(part in text for part in parts) for text in texts):
+            found.append(f"{claim.id}: not in the texts: {claim.quote}")
     return found

@@ -13,7 +13,7 @@ import numpy as np
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
-from rdmacc.experiments.framework.registry import select
+from rdmacc.experiments.framework.registry import claims_of
 from rdmacc.experiments.ledger.pages import MARKS
 from rdmacc.experiments.ledger.score import by_reading
 from rdmacc.show.style import COLOURS, style
@@ -37,7 +37,7 @@ def draw_map(paper: str) -> Figure:
     judged = found.loc[(found[names] != "").any(axis=1), [DEFAULT, *names]]
     verdicts = judged[judged.mask(judged.isin(["", Outcome.NOT_JUDGED.value])).nunique(axis=1) > 1]
     verdicts = verdicts.loc[:, (verdicts != "").any() | (verdicts.columns == DEFAULT)]
-    claims = {claim.id: claim for one in select(paper) for claim in one.claims}
+    claims = {claim.id: claim for _, claim in claims_of(paper)}
     rows, columns = verdicts.shape
     with style():
         figure, ax = plt.subplots(figsize=(5.4 + 0.6 * columns, 2.3 + 0.24 * max(rows, 1)), layout="constrained")

@@ -9,7 +9,7 @@ import pandas as pd
 from rdmacc.experiments.framework.claim import By, Chosen, Kind, Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
-from rdmacc.experiments.framework.registry import select, summary_path
+from rdmacc.experiments.framework.registry import claims_of, select, summary_path
 from rdmacc.experiments.ledger.history import chosen
 from rdmacc.experiments.ledger.pages import count_outcomes
 from rdmacc.experiments.ledger.record import recorded
@@ -28,13 +28,11 @@ def by_reading(paper: str) -> pd.DataFrame:
     """
     names = [DEFAULT, *(one.name for one in readings_of(paper))]
     rows = {}
-    for one in select(paper):
+    for one, claim in claims_of(paper):
         every = recorded(one.name).get("claims", {})
-        for claim in one.claims:
-            verdicts = {name: every.get(name, {}).get(claim.id, {}).get("verdict", "") for name in names}
-            verdicts[DEFAULT] = verdicts[DEFAULT] or Outcome.NOT_JUDGED.value
-            about = (one.name, claim.by.value, str(claim.kind), chosen(claim, paper).value)
-            rows[claim.id] = [*about, *verdicts.values()]
+        verdicts = [every.get(name, {}).get(claim.id, {}).get("verdict", "") for name in names]
+        about = (one.name, claim.by.value, str(claim.kind), chosen(claim, paper).value)
+        rows[claim.id] = [*about, verdicts[0] or Outcome.NOT_JUDGED.value, *verdicts[1:]]
     columns = ["experiment", "by", "kind", "chosen", *names]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("id")
 

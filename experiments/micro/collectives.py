@@ -49,14 +49,11 @@ class Collectives(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         ranks = (8,) if check_scale(scale) == "quick" else tuple(_SIZES)
-        for n in ranks:
-            for name, settings in FORMS.items():
-                model = AlphaBeta(ranks=n, size_bytes=_SIZES[n], **settings)
-                labels = {
-                    "kind": "closed form", "collective": name, "ranks": n,
-                    "model_ps": float(model.evaluate([model.size_bytes])["time_ps"].iloc[0]),
-                }  # fmt: skip
-                yield Point(name=f"{name}, {n} ranks", scenario=model.scenario(), labels=labels, cost=n)
+        for n, (name, settings) in product(ranks, FORMS.items()):
+            model = AlphaBeta(ranks=n, size_bytes=_SIZES[n], **settings)
+            model_ps = float(model.evaluate([model.size_bytes])["time_ps"].iloc[0])
+            labels = {"kind": "closed form", "collective": name, "ranks": n, "model_ps": model_ps}
+            yield Point(name=f"{name}, {n} ranks", scenario=model.scenario(), labels=labels, cost=n)
         for one in PRINTED if scale == "paper" else ():
             call = nccl.all_reduce if one.operation == "all-reduce" else nccl.all_to_all
             names = [f"h{rank}" for rank in range(one.hosts)]

@@ -134,19 +134,15 @@ class Dragonfly(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         packets = 100 if check_scale(scale) == "quick" else 1000
-        for traffic in TRAFFICS:
-            for routing in _LOOKS:
-                is_adaptive = routing == "adaptive"
-                most = ADAPTIVE[traffic] if is_adaptive else most_load(traffic, routing)
-                how = _LINE_RATE.replace(routing="adaptive") if is_adaptive else _LINE_RATE
-                for share in SHARES[scale]:
-                    scenario = Scenario(
-                        network=_network, workload=partial(_work, traffic, routing, share * most, packets, seed),
-                        scheme=how, seed=seed,
-                    )  # fmt: skip
-                    labels = {"traffic": traffic, "routing": routing, "share": share, "load": share * most}
-                    name = f"{traffic}, {routing}, {share * most:.3f}"
-                    yield Point(name=name, scenario=scenario, labels=labels)
+        for traffic, routing, share in product(TRAFFICS, _LOOKS, SHARES[scale]):
+            is_adaptive = routing == "adaptive"
+            load = share * (ADAPTIVE[traffic] if is_adaptive else most_load(traffic, routing))
+            scenario = Scenario(
+                network=_network, workload=partial(_work, traffic, routing, load, packets, seed), seed=seed,
+                scheme=_LINE_RATE.replace(routing="adaptive") if is_adaptive else _LINE_RATE,
+            )  # fmt: skip
+            labels = {"traffic": traffic, "routing": routing, "share": share, "load": load}
+            yield Point(name=f"{traffic}, {routing}, {load:.3f}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows

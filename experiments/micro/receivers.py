@@ -80,17 +80,13 @@ class ReceiverSchemes(Experiment):
         messages = _messages(scale)
         cases = {f"web search, {load}%": partial(_web_search, scale, load, seed) for load in LOADS}
         cases[INCAST] = partial(_incast, senders)
-        for name in RECEIVERS:
-            for case, work in cases.items():
-                watch = [] if case == INCAST else [
-                    probes.field("flow", flow, "received_packets", every=ps(_SAMPLE_PS)) for flow in range(messages)
-                ]  # fmt: skip
-                scenario = Scenario(
-                    network=partial(_network, scale), workload=work, scheme=name, seed=seed, probes=watch,
-                )  # fmt: skip
-                labels = {"scheme": name, "case": case, "senders": senders}
-                cost = 1.0 if case == INCAST else 20.0
-                yield Point(name=f"{name}, {case}", scenario=scenario, labels=labels, cost=cost)
+        every = [probes.field("flow", flow, "received_packets", every=ps(_SAMPLE_PS)) for flow in range(messages)]
+        for name, (case, work) in product(RECEIVERS, cases.items()):
+            watch, cost = ([], 1.0) if case == INCAST else (every, 20.0)
+            network = partial(_network, scale)
+            scenario = Scenario(network=network, workload=work, scheme=name, seed=seed, probes=watch)
+            labels = {"scheme": name, "case": case, "senders": senders}
+            yield Point(name=f"{name}, {case}", scenario=scenario, labels=labels, cost=cost)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, ports = result.flows, result.ports

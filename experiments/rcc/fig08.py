@@ -63,21 +63,14 @@ class Figure8(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         lasts_ps = ms(4) if check_scale(scale) == "quick" else ms(100)
-        for setting, flows in SETTINGS.items():
-            for start in (_TOGETHER, _LATER):
-                scenario = Scenario(
-                    network=topology.rcc_testbed,
-                    workload=workload.long_flows(flows, start=[0, lasts_ps // 4 if start == _LATER else 0]),
-                    scheme=PRESET.at("25Gbps")["rcc"],
-                    until=ps(lasts_ps),
-                    seed=seed,
-                    probes=[
-                        *(received(flow, us(100)) for flow in range(2)),
-                        *(probes.queue(*port, "1us") for port in PORTS),
-                    ],
-                )
-                labels = {"setting": setting, "start": start}
-                yield Point(name=_point(setting, start), scenario=scenario, labels=labels)
+        watched = [*(received(flow, us(100)) for flow in range(2)), *(probes.queue(*port, "1us") for port in PORTS)]
+        for (setting, flows), start in product(SETTINGS.items(), (_TOGETHER, _LATER)):
+            scenario = Scenario(
+                network=topology.rcc_testbed, scheme=PRESET.at("25Gbps")["rcc"], seed=seed, probes=watched,
+                workload=workload.long_flows(flows, start=[0, lasts_ps // 4 if start == _LATER else 0]),
+                until=ps(lasts_ps),
+            )  # fmt: skip
+            yield Point(name=_point(setting, start), scenario=scenario, labels={"setting": setting, "start": start})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         half_ps = result.now_ps // 2 if point.labels["start"] == _TOGETHER else result.now_ps * 5 // 8

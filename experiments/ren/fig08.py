@@ -86,16 +86,11 @@ class Figure8(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         yield Point(name=_MODEL, labels={"scheme": _MODEL})
-        for name in _SCHEMES:
-            for packets in _STARTS:
-                scenario = Scenario(
-                    network=topology.ren_testbed,
-                    workload=_flow,
-                    scheme=TESTBED[name].replace(unscheduled_packets=packets),
-                    probes=[probes.throughput("s0", "s1", every=_ROUND_PS)],
-                    seed=seed,
-                )
-                yield Point(name=_name(name, packets), scenario=scenario, labels={"scheme": name})
+        watched = [probes.throughput("s0", "s1", every=_ROUND_PS)]
+        for name, packets in product(_SCHEMES, _STARTS):
+            scheme = TESTBED[name].replace(unscheduled_packets=packets)
+            scenario = Scenario(network=topology.ren_testbed, workload=_flow, scheme=scheme, probes=watched, seed=seed)
+            yield Point(name=_name(name, packets), scenario=scenario, labels={"scheme": name})
 
     def compute(self, point: Point) -> pd.DataFrame:
         share = _DRAWN / _BDP

@@ -91,19 +91,14 @@ class Figure21(ReadingFigure):
         for name in (*_SCHEMES, *_BESIDE, *others):
             own, _, reading = name.partition(", ")
             scheme = SIMULATED[own].replace(**_CHANGES.get(reading, {}))
-            for count in servers:
-                for one in range(seed, seed + (1 if is_quick else 6)):
-                    scenario = Scenario(
-                        network=partial(leaf_spine, count, 3, 8, is_shared=reading == "switch buffer"),
-                        workload=partial(_rounds, count, total, rounds),
-                        scheme=scheme,
-                        until=ms(200 * rounds),
-                        seed=one,
-                    )
-                    labels = {"scheme": name, "servers": count, "total_bytes": total, "seed": one}
-                    yield Point(
-                        name=f"{name}, {count} servers, seed {one}", scenario=scenario, labels=labels, cost=count
-                    )
+            for count, one in product(servers, range(seed, seed + (1 if is_quick else 6))):
+                scenario = Scenario(
+                    network=partial(leaf_spine, count, 3, 8, is_shared=reading == "switch buffer"),
+                    workload=partial(_rounds, count, total, rounds), scheme=scheme, until=ms(200 * rounds), seed=one,
+                )  # fmt: skip
+                labels = {"scheme": name, "servers": count, "total_bytes": total, "seed": one}
+                words = f"{name}, {count} servers, seed {one}"
+                yield Point(name=words, scenario=scenario, labels=labels, cost=count)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         answers = result.flows[result.flows["group"].notna()]
@@ -131,13 +126,9 @@ class Figure21(ReadingFigure):
         looks = {}
         for name in (*_SCHEMES, *_BESIDE):
             _, colour, marker = LOOKS["ren" if name == SLOW_TIMER else name]
-            looks[name] = (
-                _label(name),
-                colour,
-                marker + (":" if name == SLOW_TIMER else "--" if name in _BESIDE else "-"),
-            )
-        bytes_ = float(table["total_bytes"].iloc[0])
-        least_ps = {"payload on the link": bytes_ * 8e12 / SIMULATED_LINE_BPS}
+            line = ":" if name == SLOW_TIMER else "--" if name in _BESIDE else "-"
+            looks[name] = (_label(name), colour, marker + line)
+        least_ps = {"payload on the link": float(table["total_bytes"].iloc[0]) * 8e12 / SIMULATED_LINE_BPS}
         over = partial(Lines, looks=looks, over="servers", xlabel="servers of a client")
         panels = (
             over(quantity="utilisation", unit="%", title="(a) use of the client's link", axes={"ylim": (0, 104)}),

@@ -239,11 +239,9 @@ class UetHtsim(Experiment):
                 names = _seed_names(f"{row.case}, {row.scheme}")
                 for number, name in enumerate(names if ONE_VALUE in row.case else names[:1]):
                     yield self._point(name, row.case, row.scheme, seed + number)
-        for scheme in FLOW_SCHEMES:
-            for network in ("fat tree", "star"):
-                for case in FLOW_CASES:
-                    if not (network == "star" and (case == "permutation of 128" or scheme == "nscc")):
-                        yield self._flow_point(scheme, network, case, seed)
+        for scheme, network, case in product(FLOW_SCHEMES, ("fat tree", "star"), FLOW_CASES):
+            if not (network == "star" and (case == "permutation of 128" or scheme == "nscc")):
+                yield self._flow_point(scheme, network, case, seed)
 
     @staticmethod
     def _point(name: str, case: str, control: str, seed: int) -> Point:
