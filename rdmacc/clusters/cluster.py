@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,8 @@ from rdmacc.sweep.processes import shared_out
 from rdmacc.sweep.workers import default_jobs
 from rdmacc.topology import Graph, clos, leaf_spine
 from rdmacc.topology import hosts as hosts_of
-from rdmacc.topology.base import fill_buffers
 from rdmacc.topology.bounds import checked_count, checked_delay, checked_rate
-from rdmacc.topology.builders import add_links, add_switches, start
+from rdmacc.topology.builders import built
 from rdmacc.typed import named, typed
 from rdmacc.units import Quantity, format_rate, size_bytes
 from rdmacc.workload import TrainingStep, jobs, nccl
@@ -144,14 +144,14 @@ def _network(fabric: str, nodes: int, gpus: int, rate: float, delay: int, down: 
     if fabric == "fat-tree":
         tors = math.gcd(leaves, _TORS_PER_POD)
         return clos(leaves // tors, tors, down, higher, higher * tors, rate=rate, delay=f"{delay}ps")
-    graph, names = start(f"rails({nodes}, {gpus})", nodes * gpus)
-    rails = add_switches(graph, [f"g{group}rail{rail}" for group in range(leaves) for rail in range(gpus)], None)
-    spines = add_switches(graph, [f"spine{number}" for number in range(higher)], None)
-    pairs = [(name, rails[i // gpus // down * gpus + i % gpus]) for i, name in enumerate(names)]
-    add_links(graph, pairs, rate, delay)
-    add_links(graph, [(low, high) for low in rails for high in spines], rate, delay)
-    fill_buffers(graph, rate)
-    return graph
+    rails = [f"g{group}rail{rail}" for group in range(leaves) for rail in range(gpus)]
+    spines = [f"spine{number}" for number in range(higher)]
+
+    def above(host: int) -> list[str]:
+        return [rails[host // gpus // down * gpus + host % gpus]]
+
+    links, name = product(rails, spines), f"rails({nodes}, {gpus})"
+    return built(name, nodes * gpus, [rails, spines], above, links, rate, f"{delay}ps", None)
 
 
 _described = describes(

@@ -1,5 +1,8 @@
 """Builders of the usual networks, and of those whose hosts have several links: planes and rails."""
 
+from collections.abc import Callable, Iterable
+from itertools import product
+
 import networkx as nx
 
 from rdmacc.errors import ConfigError
@@ -24,12 +27,7 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
         Number of hosts, at least 1.
     """
     count = checked_count("hosts", hosts)
-    speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    graph, names = start(f"star({count})", count)
-    add_switches(graph, ["s0"], checked_buffer(buffer))
-    add_links(graph, [(host, "s0") for host in names], speed, lag)
-    fill_buffers(graph, speed)
-    return graph
+    return built(f"star({count})", count, [["s0"]], lambda _: ["s0"], [], rate, delay, buffer)
 
 
 @builder
@@ -57,13 +55,12 @@ def dumbbell(
         Rate of the link between the switches; default `rate`.
     """
     lefts, rights = checked_count("left", left), checked_count("right", right)
-    speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    middle = speed if bottleneck_rate is None else checked_rate("bottleneck_rate", bottleneck_rate)
-    graph, names = start(f"dumbbell({lefts}, {rights})", lefts + rights)
-    add_switches(graph, ["s0", "s1"], checked_buffer(buffer))
-    add_links(graph, [(host, "s0" if i < lefts else "s1") for i, host in enumerate(names)], speed, lag)
-    add_links(graph, [("s0", "s1")], middle, lag)
-    fill_buffers(graph, max(speed, middle))
+    middle = None if bottleneck_rate is None else checked_rate("bottleneck_rate", bottleneck_rate)
+    sides, shape = ["s0", "s1"], f"dumbbell({lefts}, {rights})"
+    graph = built(
+        shape, lefts + rights, [sides], lambda i: [sides[i >= lefts]], [("s0", "s1")], rate, delay, buffer, middle
+    )
+    names = graph.graph["tiers"][0]
     graph.graph["sides"] = (names[:lefts], names[lefts:])
     return graph
 
@@ -98,14 +95,9 @@ def leaf_spine(
     low, high = checked_count("leaves", leaves), checked_count("spines", spines)
     per = checked_count("hosts_per_leaf", hosts_per_leaf)
     checked_count("links between switches", low * high)
-    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer)
-    graph, names = start(f"leaf_spine({low}, {high}, {per})", low * per)
-    leaf = add_switches(graph, [f"leaf{i}" for i in range(low)], memory)
-    spine = add_switches(graph, [f"spine{i}" for i in range(high)], memory)
-    add_links(graph, [(host, leaf[i // per]) for i, host in enumerate(names)], speed, lag)
-    add_links(graph, [(down, up) for down in leaf for up in spine], upper, lag)
-    fill_buffers(graph, max(speed, upper))
-    return graph
+    leaf, spine = [f"leaf{i}" for i in range(low)], [f"spine{i}" for i in range(high)]
+    shape, links = f"leaf_spine({low}, {high}, {per})", [*product(leaf, spine)]
+    return built(shape, low * per, [leaf, spine], lambda i: [leaf[i // per]], links, rate, delay, buffer, fabric_rate)
 
 
 @builder
@@ -189,53 +181,43 @@ def clos(
         raise ConfigError("cores", cores, f"a multiple of aggs_per_pod = {n_aggs}")
     group = n_cores // n_aggs
     checked_count("links between switches", n_pods * n_aggs * (n_tors + group))
-    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer)
     shape = f"clos({n_pods}, {n_tors}, {n_hosts}, {n_aggs}, {n_cores})"
-    graph, names = start(shape, n_pods * n_tors * n_hosts)
-    tor = add_switches(graph, [f"tor{i}" for i in range(n_pods * n_tors)], memory)
-    agg = add_switches(graph, [f"agg{i}" for i in range(n_pods * n_aggs)], memory)
-    core = add_switches(graph, [f"core{i}" for i in range(n_cores)], memory)
-    add_links(graph, [(host, tor[i // n_hosts]) for i, host in enumerate(names)], speed, lag)
+    count = checked_count("hosts", n_pods * n_tors * n_hosts)
+    tor, agg = [f"tor{i}" for i in range(n_pods * n_tors)], [f"agg{i}" for i in range(n_pods * n_aggs)]
+    core, links = [f"core{i}" for i in range(n_cores)], []
     for pod in range(n_pods):
         own_tors, own_aggs = tor[pod * n_tors : (pod + 1) * n_tors], agg[pod * n_aggs : (pod + 1) * n_aggs]
-        add_links(graph, [(down, up) for down in own_tors for up in own_aggs], upper, lag)
+        links += product(own_tors, own_aggs)
         for a, down in enumerate(own_aggs):
-            add_links(graph, [(down, up) for up in core[a * group : (a + 1) * group]], upper, lag)
-    fill_buffers(graph, max(speed, upper))
-    return graph
+            links += product([down], core[a * group : (a + 1) * group])
+    tiers = [tor, agg, core]
+    return built(shape, count, tiers, lambda i: [tor[i // n_hosts]], links, rate, delay, buffer, fabric_rate)
 
 
-def checked_tiers(
+def built(
+    name: str,
+    count: int,
+    tiers: list[list[str]],
+    above: Callable[[int], Iterable[str]],
+    links: Iterable[tuple[str, str]],
     rate: Quantity,
-    fabric_rate: Quantity | None,
     delay: Quantity,
     buffer: Quantity | None,
-) -> tuple[float, float, int, int | None]:
-    """Return a multi-tier network's checked rates (hosts' and upper links, bit/s), delay (ps), and given buffer (B)."""
-    speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    upper = speed if fabric_rate is None else checked_rate("fabric_rate", fabric_rate)
-    return speed, upper, lag, checked_buffer(buffer)
-
-
-def start(name: str, count: int) -> tuple[Graph, list[str]]:
-    """Return a graph of `count` hosts, and their names; raise a ConfigError if there are too many for memory."""
+    fabric_rate: Quantity | None = None,
+) -> Graph:
+    """Return a network of `count` hosts and tiers of switches: those `above` each host, and `links` between them."""
     checked_count("hosts", count)
-    graph: Graph = nx.Graph(name=name)
-    names = [f"h{i}" for i in range(count)]
-    graph.add_nodes_from(names, kind="host")
-    graph.graph["tiers"] = [names]
-    return graph, names
-
-
-def add_switches(graph: Graph, names: list[str], buffer: int | None) -> list[str]:
-    """Add switches as the next tier of `graph`; return their names. Without a buffer, `fill_buffers` sets it later."""
-    graph.add_nodes_from(names, kind="switch", **({} if buffer is None else {"buffer_bytes": buffer}))
-    graph.graph["tiers"].append(names)
-    return names
-
-
-def add_links(graph: Graph, pairs: list[tuple[str, str]], rate: float, delay: int) -> None:
-    graph.add_edges_from(pairs, rate_bps=rate, delay_ps=delay)
+    speed, lag, memory = checked_rate("rate", rate), checked_delay(delay), checked_buffer(buffer)
+    upper = speed if fabric_rate is None else checked_rate("fabric_rate", fabric_rate)
+    hosts = [f"h{i}" for i in range(count)]
+    graph: Graph = nx.Graph(name=name, tiers=[hosts, *tiers])
+    graph.add_nodes_from(hosts, kind="host")
+    own = {} if memory is None else {"buffer_bytes": memory}
+    graph.add_nodes_from((switch for tier in tiers for switch in tier), kind="switch", **own)
+    graph.add_edges_from(((hosts[i], one) for i in range(count) for one in above(i)), rate_bps=speed, delay_ps=lag)
+    graph.add_edges_from(links, rate_bps=upper, delay_ps=lag)
+    fill_buffers(graph, max(speed, upper))
+    return graph
 
 
 @builder
@@ -273,16 +255,11 @@ def multi_plane(
     sides, low = checked_count("planes", planes), checked_count("leaves", leaves)
     high, per = checked_count("spines", spines), checked_count("hosts_per_leaf", hosts_per_leaf)
     checked_count("links", sides * low * (high + per))
-    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer)
-    graph, names = start(f"multi_plane({sides}, {low}, {high}, {per})", low * per)
-    leaf = add_switches(graph, [f"p{p}leaf{i}" for p in range(sides) for i in range(low)], memory)
-    spine = add_switches(graph, [f"p{p}spine{i}" for p in range(sides) for i in range(high)], memory)
-    for p in range(sides):
-        own = leaf[p * low : (p + 1) * low]
-        add_links(graph, [(host, own[i // per]) for i, host in enumerate(names)], speed, lag)
-        add_links(graph, [(down, up) for down in own for up in spine[p * high : (p + 1) * high]], upper, lag)
-    fill_buffers(graph, max(speed, upper))
-    return graph
+    leaf = [f"p{p}leaf{i}" for p in range(sides) for i in range(low)]
+    spine = [f"p{p}spine{i}" for p in range(sides) for i in range(high)]
+    links = [pair for p in range(sides) for pair in product(leaf[p * low :][:low], spine[p * high :][:high])]
+    shape, tiers = f"multi_plane({sides}, {low}, {high}, {per})", [leaf, spine]
+    return built(shape, low * per, tiers, lambda i: leaf[i // per :: low], links, rate, delay, buffer, fabric_rate)
 
 
 @builder
@@ -321,12 +298,11 @@ def rail_optimised(
     width, count = checked_count("rails", rails), checked_count("groups", groups)
     high, per = checked_count("spines", spines), checked_count("hosts_per_group", hosts_per_group)
     checked_count("links", width * count * (high + per))
-    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer)
-    graph, names = start(f"rail_optimised({width}, {count}, {high}, {per})", count * per)
-    rail = add_switches(graph, [f"g{g}rail{r}" for g in range(count) for r in range(width)], memory)
-    spine = add_switches(graph, [f"spine{i}" for i in range(high)], memory)
-    for r in range(width):
-        add_links(graph, [(host, rail[i // per * width + r]) for i, host in enumerate(names)], speed, lag)
-    add_links(graph, [(down, up) for down in rail for up in spine], upper, lag)
-    fill_buffers(graph, max(speed, upper))
-    return graph
+    rail = [f"g{g}rail{r}" for g in range(count) for r in range(width)]
+    spine = [f"spine{i}" for i in range(high)]
+    shape, tiers, links = f"rail_optimised({width}, {count}, {high}, {per})", [rail, spine], product(rail, spine)
+
+    def above(host: int) -> list[str]:
+        return rail[host // per * width :][:width]
+
+    return built(shape, count * per, tiers, above, links, rate, delay, buffer, fabric_rate)

@@ -8,12 +8,14 @@ and Beivide, "Topological characterization of Hamming and dragonfly networks and
 2014).
 """
 
-from itertools import pairwise
+from itertools import combinations, pairwise
+
+import networkx as nx
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import Graph, fill_buffers
-from rdmacc.topology.bounds import builder, checked_buffer, checked_count, checked_delay, checked_rate
-from rdmacc.topology.builders import add_links, add_switches, start
+from rdmacc.topology.base import Graph
+from rdmacc.topology.bounds import builder, checked_count, checked_delay
+from rdmacc.topology.builders import built
 from rdmacc.units import Quantity
 
 
@@ -66,17 +68,14 @@ def dragonfly(
     h = checked_count("global_links", global_links)
     groups = a * h + 1
     checked_count("links", groups * a * (p + a + h))
-    speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    far = lag if global_delay is None else checked_delay(global_delay)
-    graph, names = start(f"dragonfly({a}, {p}, {h})", groups * a * p)
-    nodes = add_switches(graph, [f"g{i}r{j}" for i in range(groups) for j in range(a)], checked_buffer(buffer))
-    add_links(graph, [(host, nodes[i // p]) for i, host in enumerate(names)], speed, lag)
+    nodes, links = [f"g{i}r{j}" for i in range(groups) for j in range(a)], []
+    far_links = [(_gateway(one, two, a, h), _gateway(two, one, a, h)) for one in range(groups) for two in range(one)]
     for group in range(groups):
-        own = nodes[group * a : (group + 1) * a]
-        add_links(graph, [(one, other) for i, one in enumerate(own) for other in own[:i]], speed, lag)
-        links = [(_gateway(group, other, a, h), _gateway(other, group, a, h)) for other in range(group)]
-        add_links(graph, links, speed, far)
-    fill_buffers(graph, speed)
+        links += [(one, other) for other, one in combinations(nodes[group * a : (group + 1) * a], 2)]
+    shape = f"dragonfly({a}, {p}, {h})"
+    graph = built(shape, groups * a * p, [nodes], lambda i: [nodes[i // p]], [*links, *far_links], rate, delay, buffer)
+    if global_delay is not None:
+        nx.set_edge_attributes(graph, dict.fromkeys(far_links, checked_delay(global_delay)), "delay_ps")
     graph.graph["dragonfly"] = (a, p, h)
     return graph
 
