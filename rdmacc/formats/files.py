@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -56,7 +55,8 @@ def line_of(path: File, number: int) -> Line:
 
 
 def whole(error: Line, field: str, text: str, least: int, most: int) -> int:
-    if not re.fullmatch(r"0*[0-9]{1,20}", text) or not least <= int(text[-20:]) <= most:
+    is_number = text.isdecimal() and text.isascii() and not text[:-20].strip("0")
+    if not is_number or not least <= int(text[-20:]) <= most:
         raise error(field, text[:60], f"a whole number from {least} to {most}")
     return int(text[-20:])
 

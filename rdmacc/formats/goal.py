@@ -19,39 +19,25 @@ from collections.abc import Iterator
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.formats.files import File, hosts_of, line_of, read_text, whole
+from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.lifetimes import uncollected
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.choice import Hosts
 
-_LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*:\s*(.*)")
-_OPERATION = re.compile(
-    r"(?:calc\s+(?P<calc>\S+)|(?P<kind>send|recv)\s+(?P<size>\d+)\s*b\s+(?P<way>to|from)\s+(?P<peer>\S+))"
-    r"(?:\s+tag\s+(?P<tag>\S+))?(?:\s+cpu\s+(?P<cpu>\S+))?(?:\s+nic\s+(?P<nic>\S+))?"
+_NAME = r"([A-Za-z][A-Za-z0-9_]*)"
+_STATEMENT = re.compile(
+    rf"(?:{_NAME}\s*:\s*)?(?:calc\s+(\S+)|(send|recv)\s+(\d+)\s*b\s+(to|from)\s+(\S+))"
+    rf"(?:\s+tag\s+(\S+))?(?:\s+cpu\s+(\S+))?(?:\s+nic\s+(\S+))?|{_NAME}\s+(i?requires)\s+{_NAME}"
 )
 _LONGEST_PS = 10**18
-_PLAIN = re.compile(
-    r"(?:([A-Za-z][A-Za-z0-9_]*):\s*)?(?:calc\s+([0-9]{1,9})|(send|recv)\s+([0-9]{1,9})b\s+(to|from)\s+([0-9]{1,9})"
-    r"(?:\s+tag\s+([0-9]{1,9}))?)|([A-Za-z][A-Za-z0-9_]*)\s+(i?requires)\s+([A-Za-z][A-Za-z0-9_]*)"
-)
-"""The most common statements; the others, and mistakes, get a closer look."""
+_ALLOWED = "calc, send ... to, recv ... from or requires, as GOAL has them, alone on its line"
 _WAYS = {"send": "to", "recv": "from"}
-_KEYWORDS = {
-    "calc",
-    "send",
-    "recv",
-    "rank",
-    "to",
-    "from",
-    "tag",
-    "cpu",
-    "nic",
-    "requires",
-    "irequires",
-    "num_ranks",
-}
+_KEYWORDS = frozenset(
+    {*_WAYS, *_WAYS.values(), "calc", "rank", "tag", "cpu", "nic", "requires", "irequires", "num_ranks"}
+)
+_WILDCARDS = ("-1", str(2**32 - 1))
 
 
 @typed
@@ -104,34 +90,24 @@ def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
     labels: dict[str, int] = {}
     is_open = False
     for number, text in _lines(path):
-        if is_open and (found := _PLAIN.fullmatch(text)):
-            label, calc, kind, size, way, peer, tag, one, verb, other = found.groups()
+        if is_open and text != "}":
+            if not (found := _STATEMENT.fullmatch(text)):
+                raise line_of(path, number)("statement", text, _ALLOWED)
+            label, *what, one, verb, other = found.groups()
             if verb is not None:
                 if one not in labels or other not in labels:
-                    unknown = other if one in labels else one
-                    raise line_of(path, number)("label", unknown, "defined above, in the same rank")
+                    raise line_of(path, number)(
+                        "label", other if one in labels else one, "defined above, in the same rank"
+                    )
                 own = operations[labels[one]]
                 (own.after if verb == "requires" else own.starts_after).append(labels[other])
                 continue
-            if label is not None and label not in labels:
-                if label in _KEYWORDS:
-                    raise line_of(path, number)("label", label, "must not be a keyword")
-                labels[label] = len(operations)
-            if calc is not None and int(calc) <= _LONGEST_PS // unit_ps:
-                operations.append(Operation("calc", rank, path, number, int(calc) * unit_ps, cpu=0))
-            elif kind is not None and _WAYS[kind] == way and int(peer) < ranks:
-                operations.append(Operation(kind, rank, path, number, int(size) or 1, int(peer), int(tag or 0)))
-            else:
-                operations.append(
-                    _operation(text.partition(":")[2].strip() if label else text, rank, ranks, unit_ps, path, number)
-                )
-        elif is_open and text != "}":
-            found = _LABEL.fullmatch(text)
-            if found:
-                if found[1] in _KEYWORDS:
-                    raise line_of(path, number)("label", found[1], "must not be a keyword")
-                labels.setdefault(found[1], len(operations))
-            operations.append(_operation(found[2] if found else text, rank, ranks, unit_ps, path, number))
+            error = line_of(path, number)
+            if label in _KEYWORDS:
+                raise error("label", label, "must not be a keyword")
+            if label is not None:
+                labels.setdefault(label, len(operations))
+            operations.append(_operation(what, text, rank, ranks, unit_ps, error, path, number))
         elif is_open:
             is_open = False
             if rank == ranks - 1:
@@ -174,23 +150,20 @@ def _lines(path: File) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def _operation(text: str, rank: int, ranks: int, unit_ps: int, path: File, line: int) -> Operation:
-    error = line_of(path, line)
-    found = _OPERATION.fullmatch(text)
-    if not found or (found["kind"] == "send") != (found["way"] == "to") or (found["calc"] and found["tag"]):
-        raise error(
-            "statement", text, "calc, send ... to, recv ... from or requires, as GOAL has them, alone on its line"
-        )
-    tag, cpu, nic = found["tag"] or "0", found["cpu"] or "0", found["nic"] or "0"
-    for name, value in (("peer", found["peer"]), ("tag", tag)):
-        if value in ("-1", str(2**32 - 1)):
-            raise error(name, value, "one number: which operation a wildcard matches depends on time")
-    if nic != "0":
+def _operation(
+    what: list[str | None], text: str, rank: int, ranks: int, unit_ps: int, error: Line, path: File, line: int
+) -> Operation:
+    calc, kind, size, way, peer, tag, cpu, nic = what
+    if (calc and tag) or (kind and _WAYS[kind] != way):
+        raise error("statement", text, _ALLOWED)
+    if peer in _WILDCARDS or tag in _WILDCARDS:
+        name, value = ("peer", peer) if peer in _WILDCARDS else ("tag", tag)
+        raise error(name, value, "one number: which operation a wildcard matches depends on time")
+    if nic not in (None, "0"):
         raise error("nic", nic, "0: a host chooses its link by hash, not by the workload")
-    processor = whole(error, "cpu", cpu, 0, 255)
-    if found["calc"]:
-        time_ps = unit_ps * whole(error, "calc", found["calc"], 0, _LONGEST_PS // unit_ps)
+    processor = whole(error, "cpu", cpu, 0, 255) if cpu else 0
+    if calc:
+        time_ps = unit_ps * whole(error, "calc", calc, 0, _LONGEST_PS // unit_ps)
         return Operation("calc", rank, path, line, time_ps, cpu=processor)
-    peer = whole(error, "peer", found["peer"], 0, ranks - 1)
-    size = whole(error, "size", found["size"], 0, 2**62)
-    return Operation(found["kind"], rank, path, line, max(size, 1), peer, whole(error, "tag", tag, 0, 2**32 - 1))
+    to, amount = whole(error, "peer", peer or "", 0, ranks - 1), whole(error, "size", size or "", 0, 2**62)
+    return Operation(str(kind), rank, path, line, amount or 1, to, whole(error, "tag", tag, 0, 2**32 - 1) if tag else 0)
