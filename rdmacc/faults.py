@@ -176,11 +176,8 @@ def flapping(
     """
     if isinstance(times, bool) or not isinstance(times, int) or times < 1:
         raise ConfigError("times", times, "a whole number, at least 1")
-    first, down = time_ps(at_ps, field="at_ps", bare_ps=True), time_ps(down_ps, field="down_ps", bare_ps=True)
-    up = time_ps(up_ps, field="up_ps", bare_ps=True)
-    for field, value, quantity in (("down_ps", down, down_ps), ("up_ps", up, up_ps)):
-        if value < 1:
-            raise ConfigError(field, quantity, "at least 1 ps")
+    first, down = time_ps(at_ps, field="at_ps", bare_ps=True), time_ps(down_ps, field="down_ps", bare_ps=True, least=1)
+    up = time_ps(up_ps, field="up_ps", bare_ps=True, least=1)
     begins = range(first, first + times * (down + up), down + up)
     return tuple(LinkDown(link=link, at_ps=t, until_ps=t + down, convergence_ps=convergence_ps) for t in begins)
 

@@ -25,7 +25,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -43,46 +43,22 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    _Read = TypeVar("_Read")
+    _Set = TypeVar("_Set")
 
-    class Time:
-        """A time: given as ``"55us"`` or in ps, read in ps."""
+    class Given(Generic[_Read, _Set]):
+        """A parameter that reads as one type, and accepts another."""
 
-        def __get__(self, owner: object, kind: Any = None, /) -> int: ...
-        def __set__(self, owner: object, value: Quantity | Scaled, /) -> None: ...
+        def __get__(self, owner: object, kind: Any = None, /) -> _Read: ...
+        def __set__(self, owner: object, value: _Set, /) -> None: ...
 
-    class Rate:
-        """A rate: given as ``"100Gbps"`` or in bit/s, read in bit/s."""
-
-        def __get__(self, owner: object, kind: Any = None, /) -> float: ...
-        def __set__(self, owner: object, value: Quantity | Scaled, /) -> None: ...
-
-    class Size:
-        """A size: given as ``"64kB"`` or in bytes, read in bytes."""
-
-        def __get__(self, owner: object, kind: Any = None, /) -> int: ...
-        def __set__(self, owner: object, value: Quantity | Scaled, /) -> None: ...
-
-    class OptionalTime(Time):
-        """An optional time: None means off and reads as 0."""
-
-        def __set__(self, owner: object, value: Quantity | Scaled | None, /) -> None: ...
-
-    class OptionalRate(Rate):
-        """An optional rate: None means off and reads as 0."""
-
-        def __set__(self, owner: object, value: Quantity | Scaled | None, /) -> None: ...
-
-    class OptionalSize(Size):
-        """An optional size: None means off and reads as 0."""
-
-        def __set__(self, owner: object, value: Quantity | Scaled | None, /) -> None: ...
-
-    class Sizes:
-        """A short vector of sizes: given as ``"1kB 2kB"`` or as a list, read as a tuple, in bytes."""
-
-        def __get__(self, owner: object, kind: Any = None, /) -> tuple[int, ...]: ...
-        def __set__(self, owner: object, value: str | Iterable[Quantity], /) -> None: ...
-
+    Time: TypeAlias = Given[int, Quantity | Scaled]  # given as "55us" or in ps, read in ps
+    Rate: TypeAlias = Given[float, Quantity | Scaled]  # given as "100Gbps" or in bit/s, read in bit/s
+    Size: TypeAlias = Given[int, Quantity | Scaled]  # given as "64kB" or in bytes, read in bytes
+    OptionalTime: TypeAlias = Given[int, Quantity | Scaled | None]  # None means off and reads as 0
+    OptionalRate: TypeAlias = Given[float, Quantity | Scaled | None]
+    OptionalSize: TypeAlias = Given[int, Quantity | Scaled | None]
+    Sizes: TypeAlias = Given[tuple[int, ...], str | Iterable[Quantity]]  # given as "1kB 2kB" or as a list
 else:
     Time = Size = OptionalTime = OptionalSize = int
     Rate = OptionalRate = float

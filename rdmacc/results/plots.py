@@ -232,11 +232,9 @@ class ResultPlots:
         ConfigError
             If the run recorded too little (see `rdmacc.Result.animate`), or had ended by then.
         """
-        end_ps, bin_ps = time_ps(at, field="at"), time_ps(bin, field="bin")
+        end_ps, bin_ps = time_ps(at, field="at"), time_ps(bin, field="bin", least=1)
         if not 0 < end_ps <= self._result.now_ps:
             raise ConfigError("at", at, f"above 0, up to the run's {format_time(self._result.now_ps)}")
-        if bin_ps < 1:
-            raise ConfigError("bin", bin, "at least 1 ps")
         return Animation(self._result, np.array([max(end_ps - bin_ps, 0), end_ps])).draw(0, ax)
 
     @typed

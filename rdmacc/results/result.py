@@ -373,9 +373,7 @@ class Result:
         ConfigError
             If the page would be larger than 3 MB, or the run cannot be repeated.
         """
-        bin_ps = max(self.now_ps // 100, 1) if bin is None else time_ps(bin, field="bin")
-        if bin_ps < 1:
-            raise ConfigError("bin", bin, "at least 1 ps")
+        bin_ps = max(self.now_ps // 100, 1) if bin is None else time_ps(bin, field="bin", least=1)
         return Animation(self, np.arange(-(-max(self.now_ps, 1) // bin_ps) + 1) * bin_ps)
 
     @cached_property

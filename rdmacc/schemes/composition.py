@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
@@ -25,13 +25,9 @@ BaseRtt = Literal["pair", "network", "largest"]
 
 
 if TYPE_CHECKING:
+    from rdmacc.parameters import Given
 
-    class Components:
-        """Components: given singly or as a list, read as a tuple."""
-
-        def __get__(self, owner: object, kind: Any = None, /) -> tuple[Component, ...]: ...
-        def __set__(self, owner: object, value: Component | Iterable[Component], /) -> None: ...
-
+    Components: TypeAlias = Given[tuple[Component, ...], Component | Iterable[Component]]  # one, or a list
 else:
     Components = tuple
 

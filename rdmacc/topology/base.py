@@ -222,8 +222,6 @@ def _check_node(network: Graph, name: Hashable, node: Mapping[str, Any]) -> None
 
 def per_port_buffers(network: Graph, buffer_per_port: Quantity) -> None:
     """Give every switch of `network` a shared buffer of `buffer_per_port` bytes for each of its ports."""
-    per_port = size_bytes(buffer_per_port, field="buffer_per_port")
-    if per_port < 1:
-        raise ConfigError("buffer_per_port", buffer_per_port, "at least 1 byte")
+    per_port = size_bytes(buffer_per_port, field="buffer_per_port", least=1)
     for name in switches(network):
         network.nodes[name]["buffer_bytes"] = per_port * network.degree[name]

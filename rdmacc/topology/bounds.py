@@ -83,12 +83,7 @@ def checked_delay(value: Quantity) -> int:
 
 def checked_buffer(value: Quantity | None) -> int | None:
     """Return a buffer in bytes, None for None; raise a ConfigError if it is below 1."""
-    if value is None:
-        return None
-    buffer = size_bytes(value, field="buffer")
-    if buffer < 1:
-        raise ConfigError("buffer", value, "at least 1 byte")
-    return buffer
+    return None if value is None else size_bytes(value, field="buffer", least=1)
 
 
 def is_whole(value: object) -> bool:

@@ -184,7 +184,8 @@ def clos(
     shape = f"clos({n_pods}, {n_tors}, {n_hosts}, {n_aggs}, {n_cores})"
     count = checked_count("hosts", n_pods * n_tors * n_hosts)
     tor, agg = [f"tor{i}" for i in range(n_pods * n_tors)], [f"agg{i}" for i in range(n_pods * n_aggs)]
-    core, links = [f"core{i}" for i in range(n_cores)], []
+    core = [f"core{i}" for i in range(n_cores)]
+    links: list[tuple[str, str]] = []
     for pod in range(n_pods):
         own_tors, own_aggs = tor[pod * n_tors : (pod + 1) * n_tors], agg[pod * n_aggs : (pod + 1) * n_aggs]
         links += product(own_tors, own_aggs)

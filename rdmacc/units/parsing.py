@@ -129,7 +129,7 @@ def _picoseconds(number: Any) -> Any:
     return Picoseconds(number) if isinstance(number, int) else number
 
 
-def time_ps(quantity: Quantity, *, field: str = "time", bare_ps: bool = False) -> int:
+def time_ps(quantity: Quantity, *, field: str = "time", bare_ps: bool = False, least: int = 0) -> int:
     """Return a time in picoseconds.
 
     Parameters
@@ -141,11 +141,13 @@ def time_ps(quantity: Quantity, *, field: str = "time", bare_ps: bool = False) -
         The field's name, for the error.
     bare_ps : bool
         Take a bare whole number too, as picoseconds: for a field whose name ends in ``_ps``.
+    least : int
+        Shortest time that is allowed, in picoseconds.
 
     Returns
     -------
     int
-        Picoseconds, at least 0.
+        Picoseconds.
 
     Raises
     ------
@@ -159,6 +161,8 @@ def time_ps(quantity: Quantity, *, field: str = "time", bare_ps: bool = False) -
     rounded = nearest_int64(value, quantity, field, _TIME_ALLOWED)
     if rounded != value and (rounded == 0 or not isinstance(quantity, str)):
         raise ConfigError(field, quantity, f"{_TIME_ALLOWED}; and a whole number of picoseconds")
+    if rounded < least:
+        raise ConfigError(field, quantity, f"at least {least} ps")
     return rounded
 
 
@@ -189,7 +193,7 @@ def rate_bps(quantity: Quantity, *, field: str = "rate") -> float:
     return rate
 
 
-def size_bytes(quantity: Quantity, *, field: str = "size") -> int:
+def size_bytes(quantity: Quantity, *, field: str = "size", least: int = 0) -> int:
     """Return a size in bytes.
 
     Parameters
@@ -198,11 +202,13 @@ def size_bytes(quantity: Quantity, *, field: str = "size") -> int:
         A whole number is in bytes; a string has a unit: "225KB" (= 225 kB = 225,000), "64 KiB".
     field : str
         The field's name, for the error.
+    least : int
+        Smallest size that is allowed, in bytes.
 
     Returns
     -------
     int
-        Bytes, at least 0.
+        Bytes.
 
     Raises
     ------
@@ -213,4 +219,6 @@ def size_bytes(quantity: Quantity, *, field: str = "size") -> int:
     rounded = nearest_int64(value, quantity, field, _SIZE_ALLOWED)
     if rounded != value:
         raise ConfigError(field, quantity, f"{_SIZE_ALLOWED}; and a whole number of bytes")
+    if rounded < least:
+        raise ConfigError(field, quantity, f"at least {least} byte{'s' * (least > 1)}")
     return rounded

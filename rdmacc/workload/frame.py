@@ -171,9 +171,7 @@ def from_columns(
         if size.dtype.kind not in "iu" or size.shape not in ((), (1,), (count,)):
             raise ConfigError("size", size, f"one size, or whole numbers of bytes, one for each of {count} messages")
     else:
-        lengths = size_bytes(size, field="size")
-        if lengths < 1:
-            raise ConfigError("size", size, "at least 1 byte")
+        lengths = size_bytes(size, field="size", least=1)
     numbers = np.broadcast_to(np.asarray(-1 if groups is None else groups, dtype=np.int64), count)
     index = pd.RangeIndex(count, name="message")
     return pd.DataFrame(

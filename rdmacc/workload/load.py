@@ -216,10 +216,7 @@ def _span_ps(frame: pd.DataFrame, duration: Quantity | None) -> int:
         if span < 1:
             raise ConfigError("duration", None, "given, because all messages start at once")
         return span
-    span = time_ps(duration, field="duration")
-    if span < 1:
-        raise ConfigError("duration", duration, "at least 1 ps")
-    return span
+    return time_ps(duration, field="duration", least=1)
 
 
 def _are_pairs(links: Any) -> bool:

@@ -216,7 +216,7 @@ def send_receive(
     ConfigError
         If there is no pair, or the size is below 1 byte.
     """
-    total = _checked_size(size)
+    total = size_bytes(size, field="size", least=1)
     if not len(pairs):
         raise ConfigError("pairs", pairs, "at least one")
     settings, schedule = nccl or Nccl(), Schedule()
@@ -231,15 +231,9 @@ def alone(operation: str, hosts: Hosts, size: Quantity, nccl: Nccl | None) -> Sc
     """Return the schedule of one collective."""
     names = checked_hosts(hosts)
     schedule = Schedule()
-    expand(schedule, operation, names, _checked_size(size), [[] for _ in names], nccl or Nccl(), joins=False)
+    total = size_bytes(size, field="size", least=1)
+    expand(schedule, operation, names, total, [[] for _ in names], nccl or Nccl(), joins=False)
     return schedule
-
-
-def _checked_size(size: Quantity) -> int:
-    total = size_bytes(size, field="size")
-    if total < 1:
-        raise ConfigError("size", size, "at least 1 byte")
-    return total
 
 
 def _started(schedule: Schedule, start: Quantity) -> pd.DataFrame:

@@ -77,13 +77,10 @@ def size_distribution(size: Sizes) -> SizeDistribution:
     if isinstance(size, str) and size in SIZES:
         return SIZES[size]
     try:
-        length = size_bytes(size, field="size")
+        return _always(size_bytes(size, field="size", least=1))
     except ConfigError as error:
         allowed = f"{error.allowed}; or a SizeDistribution, or one of {', '.join(SIZES)}"
         raise ConfigError("size", size, allowed) from None
-    if length < 1:
-        raise ConfigError("size", size, "at least 1 byte")
-    return _always(length)
 
 
 @lru_cache(256)

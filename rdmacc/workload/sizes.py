@@ -221,9 +221,7 @@ class SizeDistribution:
     @typed
     def capped(self, limit: Quantity) -> SizeDistribution:
         """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`."""
-        most = size_bytes(limit, field="limit")
-        if most < 1:
-            raise ConfigError("limit", limit, "at least 1 byte")
+        most = size_bytes(limit, field="limit", least=1)
         if most >= self.sizes[-1]:
             return self
         kept = [(size, chance) for size, chance in zip(self.sizes, self.probabilities) if size <= most]
