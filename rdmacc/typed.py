@@ -68,19 +68,7 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
     ...
     rdmacc.errors.ConfigError: count = '3': must be a whole number
     """
-
-    @wraps(function)
-    def checked(*given: _P.args, **by_name: _P.kwargs) -> _R:
-        _check_names(function, given, by_name)
-        places, others, known = _arguments(function)
-        for number, value in enumerate(given):
-            _check(*(places[number] if number < len(places) else others), value)
-        for name, value in by_name.items():
-            if name in known:
-                _check(name, known[name], value)
-        return function(*given, **by_name)
-
-    return checked
+    return _checking(function, has_types=True)
 
 
 def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -94,10 +82,20 @@ def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
     ...
     rdmacc.errors.ConfigError: wait() = 'jiter': must be the name of an argument; did you mean 'jitter'?
     """
+    return _checking(function, has_types=False)
 
+
+def _checking(function: Callable[_P, _R], has_types: bool) -> Callable[_P, _R]:
     @wraps(function)
     def checked(*given: _P.args, **by_name: _P.kwargs) -> _R:
         _check_names(function, given, by_name)
+        if has_types:
+            places, others, known = _arguments(function)
+            for number, value in enumerate(given):
+                _check(*(places[number] if number < len(places) else others), value)
+            for name, value in by_name.items():
+                if name in known:
+                    _check(name, known[name], value)
         return function(*given, **by_name)
 
     return checked
@@ -152,7 +150,7 @@ def _arguments(function: Any) -> tuple[list[tuple[str, _Kind]], tuple[str, _Kind
     """Return the allowed types by position, for further positions, and by name."""
     places, others, by_name = [], ("", _ANYTHING), {}
     for one in inspect.signature(function).parameters.values():
-        allowed = _annotated(one.annotation, vars(sys.modules[function.__module__]))
+        allowed = _allowed(one.annotation, vars(sys.modules[function.__module__]))
         if one.kind == one.VAR_POSITIONAL:
             others = (one.name, allowed)
         elif one.kind != one.VAR_KEYWORD:
@@ -165,7 +163,7 @@ def _arguments(function: Any) -> tuple[list[tuple[str, _Kind]], tuple[str, _Kind
 @lru_cache(None)
 def _fields(kind: type[Any]) -> list[tuple[str, _Kind]]:
     names = vars(sys.modules[kind.__module__])
-    return [(one.name, _annotated(one.type, names)) for one in dataclasses.fields(kind)]
+    return [(one.name, _allowed(one.type, names)) for one in dataclasses.fields(kind)]
 
 
 _BRACKETS = re.compile(r"\b((?:nx|pd)\.\w+)\[[^][]*\]")
@@ -182,46 +180,27 @@ class _Names(dict[str, Any]):
         return getattr(import_module(module), name) if name else import_module(module)
 
 
-def _annotated(annotation: Any, names: Mapping[str, Any]) -> _Kind:
-    if annotation is inspect.Parameter.empty:
-        return _ANYTHING
-    if isinstance(annotation, str):
-        annotation = eval(_BRACKETS.sub(r"\1", annotation), {}, _Names(names))
-    return _of(annotation, names)
-
-
-def _of(value: Any, names: Mapping[str, Any]) -> _Kind:
-    """Return what a type object allows."""
-    if isinstance(value, str):  # an alias written as a string
-        return _annotated(value, names)
+def _allowed(value: Any, names: Mapping[str, Any]) -> _Kind:
+    """Return what an annotation in a module with these names allows."""
+    if isinstance(value, str):
+        value = eval(_BRACKETS.sub(r"\1", value), {}, _Names(names))
     if value is None or value is NoneType:
         return _Kind(lambda one: one is None, "None")
-    if value is npt.ArrayLike:
-        return _NUMBERS
-    if value in (Any, object) or isinstance(value, TypeVar):
-        return _ANYTHING
+    if value in _SIMPLE:
+        return _SIMPLE[value]
     origin, inner = typing.get_origin(value), typing.get_args(value)
     if origin in (typing.Union, UnionType):
-        return _either([_of(one, names) for one in inner])
-    if origin is not None:
-        return _container(origin, [_part(one, names) for one in inner if one is not np.ndarray])
-    return _container(value, [])
+        return _either([_allowed(one, names) for one in inner])
+    kind: Any = origin or value
+    if kind in _SIMPLE or not isinstance(kind, type):
+        return _SIMPLE.get(kind, _ANYTHING)
+    held = [_allowed(one, names) for one in inner if one is not ...]
+    return _container(kind, held, is_fixed=... not in inner)
 
 
-def _part(value: Any, names: Mapping[str, Any]) -> _Kind | None:
-    """Return what a type argument allows, with None for an ellipsis and for lists of arguments."""
-    return None if value is ... or isinstance(value, list) else _of(value, names)
-
-
-def _container(kind: Any, inner: Sequence[_Kind | None]) -> _Kind:
-    """Return what a class with type arguments allows; `inner` has None for an ellipsis."""
-    if kind in _SIMPLE:
-        return _SIMPLE[kind]
-    if not isinstance(kind, type):
-        origin = typing.get_origin(kind)
-        return _container(origin, []) if isinstance(origin, type) else _ANYTHING
-    held = [one for one in inner if one is not None]
-    if issubclass(kind, tuple) and len(held) == len(inner) > 0:
+def _container(kind: Any, held: Sequence[_Kind], is_fixed: bool) -> _Kind:
+    """Return what a class allows, whose instances hold values of some kinds: a `fixed` tuple one of each."""
+    if issubclass(kind, tuple) and held and is_fixed:
         words = f"a tuple ({', '.join(one.words for one in held)})"
         return _Kind(lambda given: _is_tuple_of(given, held), words)
     if kind is Sequence or issubclass(kind, list | tuple):
@@ -268,20 +247,12 @@ def _is_hashable(given: Any) -> bool:
     return True
 
 
-def _is_path(given: Any) -> bool:
-    return isinstance(given, str | PathLike) and "\0" not in str(given)
-
-
 def _is_whole(given: Any) -> bool:
     return isinstance(given, Integral) and not isinstance(given, bool) and -(2**63) <= int(given) < 2**63
 
 
 def _is_float(given: Any) -> bool:
     return isinstance(given, float | np.floating) or (_is_whole(given) and not isinstance(given, np.bool_))
-
-
-def _is_number(given: Any) -> bool:
-    return isinstance(given, Real | Decimal) and not isinstance(given, bool | np.bool_)
 
 
 def _are_numbers(given: Any) -> bool:
@@ -294,18 +265,17 @@ def _are_numbers(given: Any) -> bool:
 _PLAIN = (str, int, float, complex, bytes, list, tuple, dict, set, NoneType, np.generic)
 """Aliases whose values mean more than their type."""
 _ANYTHING = _Kind(lambda _: True, "anything")
-_NUMBER = _Kind(_is_number, "a number")
-_NUMBERS = _Kind(_are_numbers, "numbers")
-_PATH = _Kind(_is_path, "a path")
+_NUMBER = _Kind(lambda given: isinstance(given, Real | Decimal) and not isinstance(given, bool | np.bool_), "a number")
+_PATH = _Kind(lambda given: isinstance(given, str | PathLike) and "\0" not in str(given), "a path")
 _SIMPLE: dict[Any, _Kind] = {
+    **dict.fromkeys((inspect.Parameter.empty, Any, object), _ANYTHING),
+    **dict.fromkeys((Real, Decimal), _NUMBER),
+    **dict.fromkeys((Path, PathLike), _PATH),
     int: _Kind(_is_whole, "a whole number"),
     float: _Kind(_is_float, "a number"),
-    Real: _NUMBER,
-    Decimal: _NUMBER,
     bool: _Kind(lambda given: isinstance(given, bool | np.bool_), "True or False"),
     str: _Kind(lambda given: isinstance(given, str), "a string"),
-    Path: _PATH,
-    PathLike: _PATH,
     Hashable: _Kind(_is_hashable, "a name: a string or a number"),
     Callable: _Kind(callable, "a function"),
+    npt.ArrayLike: _Kind(_are_numbers, "numbers"),
 }

@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 import re
-from collections.abc import Iterable
+import tomllib
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -74,40 +74,10 @@ def _read(text: str) -> dict[str, Paper]:
 PAPERS = _read(Path(__file__).with_name("papers.bib").read_text(encoding="utf-8"))
 """All papers, by key."""
 
-COMPONENTS: dict[str, tuple[str, ...]] = {
-    "Amrt": ("amrt",), "AntiEcn": ("amrt",), "CheckEpsn": ("igbn",), "Dasr": ("dart",), "Dcqcn": ("dcqcn",),
-    "DcqcnHpcc": ("dcqcn", "hpcc"), "Dctcp": ("dctcp",), "DctcpHpcc": ("dctcp", "hpcc"), "DropTail": (), "EcnStep": (),
-    "ExpressPass": ("expresspass",), "ExpressPassAeolus": ("expresspass", "aeolus"), "Fecn": ("infiniband",),
-    "FlowDeflection": ("dart",), "GoBack0": ("igbn",), "GoBackN": (), "GrantClock": ("ren",), "Homa": ("homa",),
-    "HomaAeolus": ("homa", "aeolus"), "Hpcc": ("hpcc",), "ImprovedGoBackN": ("igbn",),
-    "InfinibandCc": ("infiniband", "infiniband_cc"), "IntStamp": ("hpcc",), "Irn": ("irn",), "LineRate": (),
-    "MarkMeter": (), "Ndp": ("ndp",), "NewReno": ("rfc5681", "rfc6582"), "Nscc": ("uet",), "PHost": ("phost",),
-    "PacketMeter": (), "PathChoice": ("reps",), "PayloadTrimming": ("ndp",), "PermutedPaths": ("ndp",), "Pfc": (),
-    "Polo": ("polo",), "PowerTcp": ("powertcp",), "PowerWindow": ("powertcp",), "PriQ": ("dart",), "Queueing": (),
-    "RateWindow": (), "Rcc": ("rcc",), "RccSender": ("rcc",), "Rcp": ("rcp",), "RcpStamp": ("rcp",),
-    "ReceiverCredit": ("uet", "eqds"), "Red": (), "Ren": ("ren",), "RenMarker": ("ren",), "Retirement": ("mrc",),
-    "ScoredPaths": ("ndp",), "SelectiveDrop": ("aeolus",), "SendTwice": ("igbn",), "Swift": ("swift",),
-    "ThetaPowerTcp": ("powertcp",), "Timely": ("timely",), "TimelyHpcc": ("timely", "hpcc"), "Uet": ("uet",),
-    "UetQueue": (),
-}  # fmt: skip
-"""Keys by component class. Classes without a key are common knowledge, or only measure."""
-
-PRESETS: dict[str, tuple[str, ...]] = {
-    "dart-2020": ("dart",), "dcqcn-2015": ("dcqcn",), "eqds-htsim": ("eqds",), "expresspass-2017": ("expresspass",),
-    "homa-2018": ("homa",), "homa-ns3": ("homa",), "hpcc-ns3": ("hpcc",), "igbn-2019": ("igbn",),
-    "infiniband-2010": ("infiniband_cc",), "irn-2018": ("irn",), "ndp-2017": ("ndp",), "ndp-htsim": ("ndp",),
-    "phost-2015": ("phost",), "phost-yaps": ("phost",), "powertcp-ns3": ("powertcp",), "rcc-2021": ("rcc",),
-    "ren-2021": ("ren",), "ren-2021-testbed": ("ren",), "roce-htsim": ("ndp",), "timely-2015": ("timely",),
-    "uec-1.0": ("uet",), "uet-htsim": ("uet",),
-}  # fmt: skip
-"""Keys by the name of a preset."""
-
-SIZES: dict[str, tuple[str, ...]] = {
-    "alibaba_storage": ("hpcc",), "cache_follower": ("roy",), "dart_short": ("dart",), "data_mining": ("vl2",),
-    "hadoop": ("roy", "hpcc"), "hadoop_wide": ("roy",), "solar": ("luna_solar",), "web_search": ("dctcp",),
-    "web_server": ("roy",),
-}  # fmt: skip
-"""Keys by the name of a distribution of message sizes."""
+_CITED = tomllib.loads(Path(__file__).with_name("cited.toml").read_text(encoding="utf-8"))
+COMPONENTS: dict[str, list[str]] = _CITED["components"]
+PRESETS: dict[str, list[str]] = _CITED["presets"]
+SIZES: dict[str, list[str]] = _CITED["sizes"]
 
 
 def papers_of(scheme: Scheme, work: pd.DataFrame) -> Citations:
@@ -116,12 +86,8 @@ def papers_of(scheme: Scheme, work: pd.DataFrame) -> Citations:
         known = (COMPONENTS[kind.__name__] for kind in type(part).__mro__ if kind.__name__ in COMPONENTS)
         keys += next(known, ())
     keys += PRESETS.get(scheme.preset, ())
-    keys += _of(SIZES, work.attrs.get("sizes", {}))
+    keys += (key for name in work.attrs.get("sizes", {}) for key in SIZES.get(name, ()))
     return Citations(PAPERS[key] for key in dict.fromkeys(keys))
-
-
-def _of(table: dict[str, tuple[str, ...]], names: Iterable[str]) -> list[str]:
-    return [key for name in names for key in table.get(name, ())]
 
 
 SCHEMA = 1
