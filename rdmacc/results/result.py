@@ -39,26 +39,11 @@ class Result:
     """The outcome of a simulation.
 
     ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`, `ladder`, `step`, `explain`,
-    `time_spent`, `network`; ``result.animate()`` shows the network in motion.
+    `time_spent`, `network`; ``result.animate()`` shows the network in motion. Its frames are `flows`, `computation`,
+    `collectives`, `jobs`, `transfers`, `probes`, `ports` and `buffers`; `counters` has totals, `provenance` what ran.
 
     Attributes
     ----------
-    flows : DataFrame
-        One row for each message.
-    computation : DataFrame
-        One row for each computation in the workload.
-    collectives, jobs : DataFrame
-        One row for each collective with its algbw and busbw, and for each job with its step time.
-    transfers : DataFrame
-        The protocols' state of each message.
-    probes : DataFrame
-        One row for each sample.
-    counters : Series
-        Totals by name.
-    ports, buffers : DataFrame
-        Counters of each port, peak of each switch's buffer.
-    provenance : dict
-        Scheme, seed, engine, versions, wall time.
     plan : Plan
         The scenario, resolved to arrays.
     outcome : RunOutcome
