@@ -26,6 +26,19 @@ print(*{name.partition(".")[0] for name in sys.modules})
     assert not HEAVY & loaded
 
 
+def test_a_scheme_imports_its_own_protocols_and_no_others():
+    program = """
+import sys, rdmacc
+def protocols():
+    return {name.rpartition(".")[2] for name in sys.modules if name.startswith("rdmacc.protocols.")}
+before = protocols()
+rdmacc.scheme("dasr")
+print(*protocols() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"dasr", "dcqcn"}
+
+
 @pytest.mark.parametrize("package", [rdmacc, models], ids=lambda package: package.__name__)
 def test_the_stub_says_where_each_name_is_from(package):
     """Names come as the stub says, for Python as for type checkers."""

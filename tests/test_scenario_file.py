@@ -1,5 +1,8 @@
 """Scenarios as TOML: read back, each gives the same result, for every scheme."""
 
+import subprocess
+import sys
+
 import networkx as nx
 import pytest
 
@@ -20,6 +23,13 @@ def test_every_scheme_comes_back(tmp_path, name):
     one = scenario(scheme=name)
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
     assert back.scheme == rdmacc.scheme(name)
+
+
+def test_a_new_process_imports_what_a_file_names(tmp_path):
+    path = scenario(scheme="swift").to_toml(tmp_path / "run.toml")
+    program = f"import rdmacc; print(rdmacc.Scenario.from_toml({str(path)!r}).scheme.control)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(Swift(),)"
 
 
 def test_what_comes_back_gives_the_same_result(tmp_path):
