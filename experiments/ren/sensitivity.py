@@ -26,20 +26,15 @@ _QUANTITIES = ("AFCT", "AFCT, short", "p99 FCT, short")
 
 
 def _compared(
-    ren: str = "ren",
-    others: tuple[str, ...] = _OTHERS,
-    changes: dict[str, dict[str, Any]] | None = None,
+    ren: str = "ren", others: Sequence[str] = _OTHERS, changes: Mapping[str, Mapping[str, Any]] | None = None,
     **options: Any,
-) -> dict[str, LeafSpineCase]:
+) -> dict[str, LeafSpineCase]:  # fmt: skip
     """Return REN, as "ren", and the others under a variation; `changes` by scheme, or for "all" of them."""
-    changes = changes or {}
-    return {
-        label: LeafSpineCase(
-            scheme, "cache_follower", 0.7,
-            changes=tuple((changes.get("all", {}) | changes.get(label, {})).items()), **options,
-        )
-        for label, scheme in (("ren", ren), *((one, one) for one in others))
-    }  # fmt: skip
+    found, changed = {}, changes or {}
+    for label, scheme in {"ren": ren, **{one: one for one in others}}.items():
+        own = {**changed.get("all", {}), **changed.get(label, {})}
+        found[label] = LeafSpineCase(scheme, "cache_follower", 0.7, changes=tuple(own.items()), **options)
+    return found
 
 
 def _timers(time: str) -> dict[str, dict[str, Any]]:
@@ -97,12 +92,9 @@ def _values(rows: pd.DataFrame, case: LeafSpineCase, quantity: str) -> pd.Series
 
 def gains(rows: pd.DataFrame, name: str, quantity: str) -> dict[str, pd.Series[float]]:
     """Return REN's reduction over the others under a variation, by seed."""
-    one = _EVERY[name]
-    others = {other: run for other, run in one.items() if other != "ren"} | (
-        {"traditional": _UNMARKED} if name == "as assumed" else {}
-    )
-    ren = _values(rows, one["ren"], quantity)
-    return {other: 1 - ren / _values(rows, case, quantity) for other, case in others.items()}
+    runs = _EVERY[name] | ({"traditional": _UNMARKED} if name == "as assumed" else {})
+    ren, *others = ((label, _values(rows, run, quantity)) for label, run in runs.items())
+    return {other: 1 - ren[1] / its for other, its in others}
 
 
 def _ran(rows: pd.DataFrame) -> list[str]:
@@ -167,9 +159,8 @@ class Sensitivity(LeafSpineFigure):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         names = _ran(rows)
-        figure, axes = subplots(
-            1, len(_QUANTITIES), figsize=(12.0, 1.4 + 0.42 * len(names)), sharey=True, layout="constrained"
-        )
+        size = (12.0, 1.4 + 0.42 * len(names))
+        figure, axes = subplots(1, len(_QUANTITIES), figsize=size, sharey=True, layout="constrained")
         for ax, quantity in zip(axes, _QUANTITIES, strict=True):
             for place, name in enumerate(names):
                 self._row(ax, rows, name, quantity, place)
@@ -187,21 +178,17 @@ class Sensitivity(LeafSpineFigure):
         return figure
 
     def _row(self, ax: Axes, rows: pd.DataFrame, name: str, quantity: str, place: int) -> None:
-        undone = float(_values(rows, _EVERY[name]["ren"], "unfinished").mean())
+        undone = float(_values(rows, _EVERY[name]["ren"], "unfinished").mean()) / float(rows["flows"].iloc[0])
         if undone:
-            flows = float(rows["flows"].iloc[0])
-            ax.text(-100, place, f"{undone / flows:.0%} of REN's flows are never done", va="center", fontsize="small")
+            ax.text(-100, place, f"{undone:.0%} of REN's flows are never done", va="center", fontsize="small")
             return
         for step, (other, values) in enumerate(gains(rows, name, quantity).items()):
-            _, colour, marker = LOOKS[other]
-            mean, height = 100 * values.mean(), place + 0.16 * (step - 1)
+            (_, colour, marker), mean, height = LOOKS[other], 100 * values.mean(), place + 0.16 * (step - 1)
             if mean < -100:
                 ax.text(-103, height, f"◀ {mean:.0f}%", va="center", fontsize="x-small", color=colour)
-            else:
-                draw_spread(
-                    ax, height, mean, 100 * values.min(), 100 * values.max(), is_upright=False, fmt=marker,
-                    color=colour, markersize=5, capsize=2,
-                )  # fmt: skip
+                continue
+            look: dict[str, Any] = {"fmt": marker, "color": colour, "markersize": 5, "capsize": 2}
+            draw_spread(ax, height, mean, 100 * values.min(), 100 * values.max(), is_upright=False, **look)
 
 
 @register_experiment

@@ -12,7 +12,7 @@ Completion runs from the first request to the last byte at the receiver.
 Host links have one delay here, 4.5 us for both 5 and 4: this shifts the switch's events by 0.5 us, and none at hosts.
 """
 
-from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
+from rdmacc.experiments.validation.flows import by_size, completion, plot_searches, stored_flows
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
 from ..api import *
 from .joining import *
@@ -92,13 +92,9 @@ class ExpressPassNs2(Experiment):
         for axis, (name, row) in zip(axes[:, :3].flat, joining.iterrows(), strict=True):
             self._goodputs(axis, table, str(name), row)
         self._incasts(axes[0, 3], table, rows[rows["case"].isin(INCASTS)])
-        for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
-            plot_by_size(axes[1, 3], row, "FCT", 1e9, color=colour, label=row["case"])
-        axes[1, 3].set(title="web search", ylabel="FCT (ms), p50 and p99")
-        if searched.empty:
-            axes[1, 3].set_visible(False)
-        else:
-            axes[1, 3].legend()
+        axes[1, 3].set_visible(not searched.empty)
+        if not searched.empty:
+            plot_searches(axes[1, 3], searched, "web search", "FCT (ms), p50 and p99")
         figure.suptitle(self.title)
         return figure
 
@@ -107,8 +103,7 @@ class ExpressPassNs2(Experiment):
         rtt, join = row["base RTT"], row["join"]
         flows = 2 if row["case"] == TWO else 10
         for i in range(flows):
-            goodput = curve(table, point, f"goodput {i}") / 1e9
-            colour = COLOURS["blue"] if i == 0 else COLOURS["vermilion"]
+            goodput, colour = curve(table, point, f"goodput {i}") / 1e9, COLOURS["vermilion" if i else "blue"]
             axis.plot((goodput.index - join) / rtt, goodput, color=colour, linewidth=0.8 if flows == 2 else 0.4)
         taken = scalar(table, point, "RTTs to converge")
         axis.axvline(taken, color="0.5", linestyle=":")

@@ -95,6 +95,14 @@ def unfinished(table: pd.DataFrame) -> Measured:
     return Measured(rows["unfinished"].sum(), f"{rows['drops'].sum():.0f} packets dropped")
 
 
+def plot_searches(axis: Axes, rows: pd.DataFrame, title: str, ylabel: str) -> None:
+    """Draw completion times by size of each run, with its case in the legend."""
+    for (_, row), colour in zip(rows.iterrows(), COLOURS.values()):
+        plot_by_size(axis, row, "FCT", 1e9, color=colour, label=row["case"])
+    axis.set(title=title, ylabel=ylabel)
+    axis.legend()
+
+
 def plot_by_size(axis: Axes, row: pd.Series, name: str, scale: float = 1.0, **line: Any) -> None:
     """Draw median and, dashed, 99th percentile over the bins of size."""
     label = line.pop("label", None)

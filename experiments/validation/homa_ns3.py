@@ -10,7 +10,7 @@ receiver.
   within 80 ms and 60 ms (run 1); "paper" scale only.
 """
 
-from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
+from rdmacc.experiments.validation.flows import by_size, completion, plot_searches, stored_flows
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
 from ..api import *
 
@@ -107,11 +107,8 @@ class HomaNs3(Experiment):
             log_axes(axis, "y")
             axis.set(title=f"incasts, {rate[:-1]} Gb/s", ylabel="FCT of each message (ms)")
             axis.set(xticks=range(len(INCASTS)), xticklabels=[one.replace(" x ", " x\n") for one in INCASTS])
-        for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
-            plot_by_size(axes[2], row, "FCT", 1e9, color=colour, label=row["case"])
         if not searched.empty:
-            axes[2].set(title="W5 on 144 hosts", ylabel="FCT (ms), p50 and p99 (dashed)")
-            axes[2].legend()
+            plot_searches(axes[2], searched, "W5 on 144 hosts", "FCT (ms), p50 and p99 (dashed)")
             for case, colour in zip(W5, COLOURS.values()):
                 draw_both(axes[3], table, "homa_ns3", case, color=colour)
             log_axes(axes[3], "x")
