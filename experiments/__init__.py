@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rdmacc.experiments.framework.claim import Claim, Outcome, Verdict
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.point import SCALES, Point
 from rdmacc.experiments.framework.registry import (
     EXPERIMENTS,
     experiment,
@@ -21,7 +21,6 @@ from rdmacc.experiments.framework.registry import (
     select,
     summary_path,
 )
-from rdmacc.experiments.framework.scale import SCALES
 
 __all__ = [
     "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Outcome", "Point", "Run", "Seeding", "Verdict", "experiment",

@@ -47,16 +47,14 @@ from rdmacc.units import (
     us,
 )
 from .framework.bands import *
-from .framework.blocks import draw_blocks
 from .framework.case import CaseFigure, in_order_fct_ps
 from .framework.claim import Claim, Measured, NotJudged
 from .framework.experiment import Experiment, Run
-from .framework.panels import Bars, Distributions, Lines, Panel, Sketch, Traces, draw_panels
-from .framework.point import Point
+from .framework.panels import Bars, Distributions, Lines, Panel, Sketch, Traces, draw_blocks, draw_panels
+from .framework.point import Point, check_scale
 from .framework.reading import DEFAULT
 from .framework.registry import experiment, load_summary, register_experiment, select, summary_path
 from .framework.rows import *
-from .framework.scale import check_scale
 from .framework.texts import claim
 from .framework.trace import first_within, mean_between, settled, shown, time_in, value_at, worst_between
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.point import Point, check_scale
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import wide
 from rdmacc.topology.base_times import base_fct_ps

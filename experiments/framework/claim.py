@@ -17,8 +17,8 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.bands import Band, Number, Value, only, spread
+from rdmacc.experiments.framework.point import SCALES
 from rdmacc.experiments.framework.rows import labels_of
-from rdmacc.experiments.framework.scale import SCALES
 
 CHECK_COLUMNS = (
     "id", "by", "kind", "place", "quote", "quantity", "condition", "published", "band", "measured", "margin", "verdict",

@@ -24,9 +24,8 @@ from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Claim
 from rdmacc.experiments.framework.noise import without_each
 from rdmacc.experiments.framework.panels import Panel, draw_panels
 from rdmacc.experiments.framework.papers import PAPERS
-from rdmacc.experiments.framework.point import Point, with_parameters
+from rdmacc.experiments.framework.point import Point, check_scale, with_parameters
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, readings_of
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.show.style import PAGE, on_a_page

@@ -1,12 +1,22 @@
-"""Points: the units of work and storage of an experiment."""
+"""Points: the units of work and storage of an experiment, at two scales."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rdmacc.errors import unknown
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
+
+SCALES = ("quick", "paper")
+"""Quick takes seconds, for tests and a first look; paper has the paper's own topology and load."""
+
+
+def check_scale(scale: str) -> str:
+    """Return the scale of that name; raise `ConfigError` if there is none."""
+    if scale not in SCALES:
+        raise ConfigError("scale", scale, f"one of {', '.join(SCALES)}")
+    return scale
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

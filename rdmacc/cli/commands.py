@@ -343,7 +343,7 @@ def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
     paths = [folder / name for name in ("table.parquet", "figure.png", "claims.csv")]
     summary = found.summary()
     if found.scale == "paper":  # lets a later version tell whether the table still stands
-        from rdmacc.experiments.ledger.validity import behaviour
+        from rdmacc.experiments.ledger.record import behaviour
 
         summary["behaviour"] = behaviour(one)
     write_table(paths[0], table, summary)

@@ -14,7 +14,7 @@ from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger import record
-from rdmacc.experiments.ledger.validity import behaviour
+from rdmacc.experiments.ledger.record import behaviour
 from rdmacc.sweep.store import read_table
 from tests.experiments.edges import edges
 from tests.support import mostly_at_night
