@@ -157,49 +157,41 @@ class _Space(NamedTuple):
 
     name: str
     now: Any
-    keys: tuple[Any, ...]
-    values: tuple[Any, ...]
+    held: dict[Any, Any]
     size: int
 
     def changed(self) -> str:
         """Return the name of what is another object now, or of what hides something; "" if there is nothing."""
-        if not isinstance(self.now, list):
-            found = tuple(map(self.now.get, self.keys))
-        else:
-            found = (*self.now[: len(self.values)], *[None] * (len(self.values) - len(self.now)))
-        for key in self.keys if any(map(is_not, found, self.values)) else ():
-            if found[self.keys.index(key)] is not self.values[self.keys.index(key)]:
-                return f"{self.name}.{key}"
-        if len(self.now) <= self.size or (isinstance(self.now, dict | list) and "__name__" not in self.now):
+        now: Any = dict(enumerate(self.now)) if isinstance(self.now, list) else self.now
+        if any(map(is_not, map(now.get, self.held), self.held.values())):
+            return next(f"{self.name}.{key}" for key, value in self.held.items() if now.get(key) is not value)
+        is_class = not isinstance(now, dict)
+        if len(now) <= self.size or not (is_class or "__name__" in now):
             return ""  # what is registered later is none
-        is_class = not isinstance(self.now, dict)
-        for key in self.now.keys() - set(self.keys):
-            if not key.startswith("_") if is_class else key in _BUILT_IN and not isinstance(self.now[key], ModuleType):
+        for key in set(now) - set(self.held):
+            if not key.startswith("_") if is_class else key in _BUILT_IN and not isinstance(now[key], ModuleType):
                 return f"{self.name}.{key}"
         return ""
 
 
 def _spaces(module: ModuleType) -> tuple[list[_Space], list[FunctionType], list[Any]]:
     """Return what a module defines, and its functions with what can be changed inside them."""
-    name, spaces, functions = module.__name__, [], []
+    name, functions = module.__name__, []
     own = {key: value for key, value in vars(module).items() if not key.startswith("__")}
-    spaces.append(_Space(name, vars(module), tuple(own), tuple(own.values()), len(vars(module))))
+    spaces = [_Space(name, vars(module), own, len(vars(module)))]
     for key, value in own.items():
-        items: Any = None
+        held: dict[Any, Any] = {}
         if isinstance(value, FunctionType) and value.__module__ == name:
             functions.append(value)
         elif isinstance(value, type) and value.__module__ == name:
-            items = vars(value)
-            inside = (getattr(item, "__func__", item) for item in items.values())
+            held, value = dict(vars(value)), vars(value)
+            inside = (getattr(item, "__func__", item) for item in held.values())
             functions += [item for item in inside if isinstance(item, FunctionType)]
         elif isinstance(value, dict | list) and id(value) not in _CONTAINERS:
             _CONTAINERS[id(value)] = value  # where it is defined; importers may come after what is registered later
-            if isinstance(value, dict):
-                items = value
-            else:
-                spaces.append(_Space(f"{name}.{key}", value, tuple(range(len(value))), tuple(value), len(value)))
-        if items:
-            spaces.append(_Space(f"{name}.{key}", items, tuple(items), tuple(items.values()), len(items)))
+            held = dict(value if isinstance(value, dict) else enumerate(value))
+        if held:
+            spaces.append(_Space(f"{name}.{key}", value, held, len(value)))
     return spaces, functions, list(chain.from_iterable(map(_PARTS, functions)))
 
 

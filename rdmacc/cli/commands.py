@@ -308,7 +308,7 @@ def _swept(
     name: str, asked: dict[str, Any], jobs: int | None, engine: str, dask: str | None, failures: _Failures
 ) -> Iterable[tuple[Experiment, Sweep]]:
     from rdmacc.experiments import select
-    from rdmacc.sweep.run import SweepError, sweep
+    from rdmacc.sweep.run import sweep
 
     with executor_of(dask) as executor:
         for one in select(name):
@@ -316,12 +316,10 @@ def _swept(
             try:
                 with failures.caught(one):
                     found = sweep(one, engine=engine, jobs=jobs, executor=executor, progress=True, **asked)
-                    if found.missing:
-                        raise SweepError(one.name, found.failures, len(found.points))
             except KeyboardInterrupt:
                 typer.echo(INTERRUPTED_TEXT, err=True)
                 raise typer.Exit(INTERRUPTED) from None
-            if found is not None and not found.missing:
+            if found is not None:
                 yield one, found
 
 

@@ -217,12 +217,9 @@ class TooLongError(SimulationError):
 
 
 def quietly(scenario: Scenario, most_events: int = MOST_EVENTS) -> Result:
-    """Run a scenario without warnings: a search is meant to meet what one would warn of.
+    """Run a scenario without warnings, which a search is meant to meet; raise `TooLongError` after too many events.
 
-    Raises
-    ------
-    TooLongError
-        After so many events, checked as the run reaches each of `_CHECKS` of its horizon: the same on any machine.
+    They are counted as the run reaches each of `_CHECKS` of its horizon, so this is the same on any machine.
     """
     token = IS_QUIET.set(True)
     try:

@@ -49,13 +49,7 @@ Measure = Objective | Callable[..., float] | str
 
 
 def measures_of(subject: Subject, objective: Any) -> tuple[Measure, ...]:
-    """Return the objectives: those given by name, and functions.
-
-    Raises
-    ------
-    ConfigError
-        If there is none, or one is neither a known name nor a function.
-    """
+    """Return the objectives: those given by name, and functions."""
     given = list(objective) if isinstance(objective, list | tuple) else [objective]
     if not given:
         raise ConfigError("objective", objective, "at least one")

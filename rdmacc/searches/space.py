@@ -27,24 +27,9 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Axis:
-    """One dimension: a range of numbers, or a list of choices.
-
-    Attributes
-    ----------
-    name : str
-        Of a field of `Case`, or of a parameter.
-    of_case : bool
-        Whether it is a field of `Case`.
-    low, high : number
-        The range, both ends included; not used for choices.
-    is_whole, is_log : bool
-        Whether its values are whole numbers, and whether its scale is logarithmic.
-    choices : tuple
-        The choices, if it is not a range.
-    """
+    """One dimension: a range of numbers, both ends included, or a list of choices."""
 
     name: str
-    of_case: bool
     low: float = 0.0
     high: float = 0.0
     is_whole: bool = False
@@ -63,13 +48,7 @@ class Axis:
 
 
 def axes_of(subject: Subject, space: Mapping[str, Any] | Iterable[str] | None) -> tuple[Axis, ...]:
-    """Return the dimensions of a space: names with ranges, or names alone, which have the range of their slider.
-
-    Raises
-    ------
-    ConfigError
-        If the space is empty, a name is unknown, or a range is wrong or outside a parameter's bounds.
-    """
+    """Return the dimensions of a space: names with ranges, or names alone, which have the range of their slider."""
     if space is None:
         space = {one.name: None for one in fields_of(Case) if one.metadata["slider"]}
     if isinstance(space, str):
@@ -81,7 +60,7 @@ def axes_of(subject: Subject, space: Mapping[str, Any] | Iterable[str] | None) -
 
 
 def _axis(subject: Subject, name: str, given: Any) -> Axis:
-    owner, own_name, of_case = _owner(subject, name)
+    owner, own_name = _owner(subject, name)
     field = next(one for one in fields_of(owner) if one.name == own_name)
     about, default = field.metadata, field.default
     default = default.value if isinstance(default, Scaled) else default
@@ -94,7 +73,7 @@ def _axis(subject: Subject, name: str, given: Any) -> Axis:
     if isinstance(given, list):
         if not given:
             raise ConfigError(name, given, "at least one choice")
-        return Axis(name, of_case, choices=tuple(map(checked, given)))
+        return Axis(name, choices=tuple(map(checked, given)))
     if given is None:
         given = about.get("slider")
         if given is None and about.get("low") is not None and about.get("high") is not None:
@@ -107,22 +86,22 @@ def _axis(subject: Subject, name: str, given: Any) -> Axis:
     if isinstance(default, bool | str) or not low < high:
         raise ConfigError(name, given, "a pair of numbers, the second larger than the first")
     is_log = low > 0 and (bool(about.get("is_log")) or high / low >= _LOG_FROM)
-    return Axis(name, of_case, low, high, isinstance(low, int), is_log)
+    return Axis(name, low, high, isinstance(low, int), is_log)
 
 
-def _owner(subject: Subject, name: str) -> tuple[Parameters, str, bool]:
+def _owner(subject: Subject, name: str) -> tuple[Parameters, str]:
     if not isinstance(name, str):
         raise ConfigError("space", name, "names of fields of rdmacc.Case, or of parameters")
     if isinstance(subject, Model):
         names = [one.name for one in fields_of(subject)]
         if name not in names:
             raise unknown(f"parameter of {type(subject).__name__}", name, names)
-        return subject, name, False
+        return subject, name
     fields = [one.name for one in fields_of(Case)]
     if name in fields:
-        return Case(), name, True
+        return Case(), name
     try:
-        return *subject.owner(name), False
+        return subject.owner(name)
     except ConfigError as error:
         known = unknown("space", name, fields, "a field of rdmacc.Case, or a parameter of the scheme")
         raise (known if "did you mean" in str(known) else error) from None

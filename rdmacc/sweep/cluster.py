@@ -7,7 +7,7 @@ import gc
 import platform
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import metadata
 from typing import Any
 
@@ -49,36 +49,31 @@ def dask_executor(address: str) -> Iterator[Executor]:
         raise not_installed("--dask", "distributed", "dask") from None
     dask: Any = distributed
     place, _, count = address.partition(":")
+    cluster: Any = nullcontext()
     if place == "local":
         if not count.isdigit() or int(count) < 1:
             raise ConfigError("--dask", address, "local:N with N workers, or a scheduler's address")
         cluster = dask.LocalCluster(
             n_workers=int(count), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         )
-        opened = dask.Client(cluster)
-    else:
-        cluster, problem = None, ""
-        try:
-            opened = dask.Client(address, timeout=_CONNECT_S)
-        except (OSError, ValueError, TypeError) as error:
-            problem = f"the address of a Dask scheduler ({error})"
-        if problem:
-            # The client closes itself when it is garbage-collected. In a thread that Dask is just starting, that would
-            # deadlock.
-            gc.collect()
-            raise ConfigError("--dask", address, problem)
-    with opened as client:
-        try:
-            if not client.scheduler_info(n_workers=-1)["workers"]:
-                raise ConfigError("--dask", address, "a scheduler with workers; it has none")
-            check_alike(client.run(_about))
-            workers = client.scheduler_info(n_workers=-1)["workers"].items()
-            one_a_host = {str(one["host"]): name for name, one in workers}  # the others find the kernel in its cache
-            client.run(compile_code, workers=list(one_a_host.values()))
-            yield client.get_executor(pure=False)
-        finally:
-            if cluster is not None:
-                cluster.close()
+    with cluster as own, _client(dask, address if own is None else own) as client:
+        if not client.scheduler_info(n_workers=-1)["workers"]:
+            raise ConfigError("--dask", address, "a scheduler with workers; it has none")
+        check_alike(client.run(_about))
+        workers = client.scheduler_info(n_workers=-1)["workers"].items()
+        one_a_host = {str(one["host"]): name for name, one in workers}  # the others find the kernel in its cache
+        client.run(compile_code, workers=list(one_a_host.values()))
+        yield client.get_executor(pure=False)
+
+
+def _client(dask: Any, address: Any) -> Any:
+    try:
+        return dask.Client(address, timeout=_CONNECT_S)
+    except (OSError, ValueError, TypeError) as error:
+        problem = f"the address of a Dask scheduler ({error})"
+    # The client closes itself when it is garbage-collected: in a thread that Dask is just starting, a deadlock.
+    gc.collect()
+    raise ConfigError("--dask", address, problem)
 
 
 def check_alike(workers: Mapping[str, Mapping[str, str]]) -> None:

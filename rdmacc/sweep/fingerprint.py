@@ -58,17 +58,10 @@ class PointLike(Protocol):
     Its name is unique within the experiment, its labels tell it from the others, its cost is its relative run time.
     """
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def scenario(self) -> Scenario | None: ...
-
-    @property
-    def labels(self) -> Mapping[str, Any]: ...
-
-    @property
-    def cost(self) -> float: ...
+    name: str
+    scenario: Scenario | None
+    labels: Mapping[str, Any]
+    cost: float
 
 
 def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict[str, Any]]:

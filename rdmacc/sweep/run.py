@@ -43,10 +43,8 @@ _SENT = "made of what modules define, to be sent to another process"
 class Sweepable(Protocol):
     """What `sweep` accepts: an `rdmacc.experiments.Experiment`, or any object with a name, points and rows."""
 
-    @property
-    def name(self) -> str:
-        """The name under which its points are stored."""
-        ...
+    name: str
+    """The name under which its points are stored."""
 
     def seeded_points(
         self, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None = None

@@ -9,10 +9,8 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 
-from rdmacc.errors import ConfigError
 from rdmacc.workload.frame import checked_whole
 
 SEED = "seed"
@@ -32,8 +30,6 @@ class Seeding(StrEnum):
 
 _Point = TypeVar("_Point", bound=Any)
 
-_MOST_SEEDS = 100_000
-
 
 def check_seed(seed: int) -> int:
     """Return a seed as a Python int; raise `ConfigError` if it is not a whole number."""
@@ -42,13 +38,7 @@ def check_seed(seed: int) -> int:
 
 def check_seeds(seeds: int | None) -> int | None:
     """Return a number of seeds, or None for the experiment's own; raise `ConfigError` if it is neither."""
-    if seeds is None:
-        return None
-    is_whole = isinstance(seeds, int | np.integer) and not isinstance(seeds, bool)
-    if not is_whole or not 1 <= seeds <= _MOST_SEEDS:
-        allowed = f"a whole number from 1 to {_MOST_SEEDS}, or None for as many as the experiment has"
-        raise ConfigError("seeds", seeds, allowed)
-    return int(seeds)
+    return None if seeds is None else checked_whole("seeds", seeds, 1)
 
 
 def points_of_seeds(

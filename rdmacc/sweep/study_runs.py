@@ -161,13 +161,7 @@ def numbers_of(one: Measured, window: Any) -> tuple[dict[str, float], dict[str, 
 
 
 def measured_here(runs: Iterable[StudyRun], engine: str, threads: int, most: float) -> Iterator[Measured | Failed]:
-    """Simulate runs in this process, one after another, and yield what they measured.
-
-    Raises
-    ------
-    HeavyRunError
-        At a run whose cost is above `most`.
-    """
+    """Simulate runs in this process, one after another, and yield what they measured; stop at a cost above `most`."""
 
     def setting(one: StudyRun) -> tuple[int, ...]:
         return id(one.scenario.network), id(one.scenario.workload), id(one.scenario.scheme)
@@ -215,11 +209,8 @@ def named_schemes(schemes: Any) -> dict[str, Scheme]:
         differs = [key for key in table if any(other.get(key) != table[key] for other in others)]
         name = f"{one.name} ({', '.join(f'{key[1]}={table[key]}' for key in differs)})" if differs else one.name
         if name in named:
-            raise ConfigError(
-                "schemes",
-                name,
-                "without repeats; pass schemes that differ in structure as a mapping from name to scheme",
-            )
+            allowed = "without repeats; pass schemes that differ in structure as a mapping from name to scheme"
+            raise ConfigError("schemes", name, allowed)
         named[name] = one
     if not named:
         raise ConfigError("schemes", schemes, "at least one scheme")
@@ -242,21 +233,22 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
         if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
             raise ConfigError(f"vary, {name}", given, "at least one value, without repeats")
         for one in values[name]:
-            try:
-                hash(one)
-            except TypeError:
-                is_key = False
-            else:
-                is_key = not is_missing(one)
-            if not is_key:
-                raise ConfigError(
-                    f"vary, {name}", one, "a value that can be a key, such as a number, a string or a tuple"
-                )
+            if not _is_key(one):
+                allowed = "a value that can be a key, such as a number, a string or a tuple"
+                raise ConfigError(f"vary, {name}", one, allowed)
         if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
             known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
             known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}
             raise unknown("vary", name, sorted(known), "an argument of network or workload, or a scheme's parameter")
     return values
+
+
+def _is_key(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return not is_missing(value)
 
 
 def _takes(made: Any, name: str) -> bool:
@@ -275,10 +267,7 @@ def _takes(made: Any, name: str) -> bool:
 
 def _has(scheme: Scheme, name: str) -> bool:
     component, _, own = name.rpartition(".")
-    return any(
-        row["parameter"] == own and component in ("", row["component"])
-        for row in scheme_table(scheme)
-    )  # fmt: skip
+    return any(row["parameter"] == own and component in ("", row["component"]) for row in scheme_table(scheme))
 
 
 def runs_of(

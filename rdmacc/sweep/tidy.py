@@ -3,6 +3,8 @@
 The columns are `TABLE_COLUMNS`, then one for each label of the points, then whatever a measurement adds.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -101,9 +103,7 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
 
 def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
     """Return one number of a table."""
-    at = np.flatnonzero(table["time_ps"].isna())  # first, because comparing names is slow, and most rows are of curves
-    for name, wanted in (("quantity", quantity), ("point", point)):
-        at = at[table[name].to_numpy()[at] == wanted]
+    at = _rows(table, table["time_ps"].isna(), point, quantity)
     if len(at) != 1:
         raise ConfigError("quantity", (point, quantity), "in the table exactly once, as a number")
     return float(table["value"].array[at[0]])
@@ -111,8 +111,13 @@ def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
 
 def curve(table: pd.DataFrame, point: str, quantity: str) -> pd.Series:
     """Return one curve of a table: values by `time_ps`."""
-    at = np.flatnonzero(table["time_ps"].notna())
-    for name, wanted in (("point", point), ("quantity", quantity)):
-        at = at[table[name].to_numpy()[at] == wanted]
+    at = _rows(table, table["time_ps"].notna(), point, quantity)
     times, values = table["time_ps"].array[at], table["value"].array[at]
     return pd.Series(values.to_numpy(np.float64), pd.Index(times.to_numpy(np.int64), name="time_ps"), name=quantity)
+
+
+def _rows(table: pd.DataFrame, of_kind: pd.Series[Any], point: str, quantity: str) -> Any:
+    at = np.flatnonzero(of_kind)  # first, because comparing names is slow, and most rows are of curves
+    for name, wanted in (("point", point), ("quantity", quantity)):
+        at = at[table[name].to_numpy()[at] == wanted]
+    return at

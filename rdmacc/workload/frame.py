@@ -200,7 +200,7 @@ def as_objects(names: Iterable[Host]) -> Objects:
 
 
 MOST_OF_ANYTHING = 10_000_000
-_MOST = {"seed": 2**4096, "group": 2**62, "most_events": 2**62}
+_MOST = {"seed": 2**4096, "seeds": 100_000, "group": 2**62, "most_events": 2**62}
 """Upper bounds by field: more rounds, counts or degrees would not fit into memory."""
 
 
