@@ -9,7 +9,7 @@ import pytest
 import rdmacc
 from rdmacc import Scenario, probes
 from rdmacc.errors import ConfigError
-from rdmacc.schemes import SCHEMES
+from rdmacc.schemes import SCHEMES, tables
 
 
 def scenario(**changes):
@@ -30,6 +30,16 @@ def test_a_new_process_imports_what_a_file_names(tmp_path):
     program = f"import rdmacc; print(rdmacc.Scenario.from_toml({str(path)!r}).scheme.control)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(Swift(),)"
+
+
+def test_a_file_imports_nothing_but_components(tmp_path, monkeypatch):
+    path = scenario(scheme="swift").to_toml(tmp_path / "run.toml")
+    path.write_text(path.read_text().replace("rdmacc.protocols.swift.Swift", "rdmacc.cli.main.Swift"))
+    imported = []
+    monkeypatch.setattr(tables, "import_module", imported.append)
+    with pytest.raises(ConfigError, match="import its module first"):
+        rdmacc.Scenario.from_toml(path)
+    assert all(name.startswith(("rdmacc.protocols.", "rdmacc.switch.")) for name in imported)
 
 
 def test_what_comes_back_gives_the_same_result(tmp_path):

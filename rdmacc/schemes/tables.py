@@ -14,6 +14,7 @@ from rdmacc.scaling import Scaled, answer_timer
 from rdmacc.schemes.composition import Scheme
 
 PARTS = ("recovery", "control", "switch", "buffer", "queueing")
+_OURS = ("rdmacc.protocols.", "rdmacc.switch.")
 
 
 def scheme_table_of(scheme: Scheme) -> dict[str, Any]:
@@ -61,9 +62,9 @@ def _part(one: Any) -> Any:
 
 
 def _kind(name: str) -> Any:
-    """Return the class of that name: one of rdmacc's, whose module is imported, or any that is imported."""
+    """Return the class of that name: a component of rdmacc's, whose module is imported, or any that is imported."""
     module, _, own_name = name.rpartition(".")
-    if module.startswith("rdmacc."):
+    if module.startswith(_OURS):  # no other: importing a program of rdmacc's would run it
         with suppress(ImportError):
             import_module(module)
     kind = getattr(sys.modules.get(module), own_name, None)
