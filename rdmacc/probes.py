@@ -58,7 +58,9 @@ class Probe(Named):
         if self.is_share and (self.place != "port" or self.is_rate):
             raise ConfigError("Probe.is_share", True, "set only for a port, without is_rate")
         if self.every_ps is not None:
-            every_ps = time_ps(self.every_ps, field="Probe.every_ps", bare_ps=True, least=1)
+            every_ps = time_ps(self.every_ps, field="Probe.every_ps", bare_ps=True)
+            if every_ps < 1:
+                raise ConfigError("Probe.every_ps", self.every_ps, "at least 1 ps, or None to record every change")
             object.__setattr__(self, "every_ps", every_ps)
         elif self.is_rate or self.is_share:
             raise ConfigError("Probe.every_ps", None, "given for a probe that measures a rate")

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
+from rdmacc.formats.files import File, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.lifetimes import uncollected
 from rdmacc.typed import typed
@@ -96,18 +96,16 @@ def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
             label, *what, one, verb, other = found.groups()
             if verb is not None:
                 if one not in labels or other not in labels:
-                    raise line_of(path, number)(
-                        "label", other if one in labels else one, "defined above, in the same rank"
-                    )
+                    unknown = other if one in labels else one
+                    raise line_of(path, number)("label", unknown, "defined above, in the same rank")
                 own = operations[labels[one]]
                 (own.after if verb == "requires" else own.starts_after).append(labels[other])
                 continue
-            error = line_of(path, number)
             if label in _KEYWORDS:
-                raise error("label", label, "must not be a keyword")
+                raise line_of(path, number)("label", label, "must not be a keyword")
             if label is not None:
                 labels.setdefault(label, len(operations))
-            operations.append(_operation(what, text, rank, ranks, unit_ps, error, path, number))
+            operations.append(_operation(what, text, rank, ranks, unit_ps, path, number))
         elif is_open:
             is_open = False
             if rank == ranks - 1:
@@ -151,9 +149,10 @@ def _lines(path: File) -> Iterator[tuple[int, str]]:
 
 
 def _operation(
-    what: list[str | None], text: str, rank: int, ranks: int, unit_ps: int, error: Line, path: File, line: int
+    what: list[str | None], text: str, rank: int, ranks: int, unit_ps: int, path: File, line: int
 ) -> Operation:
     calc, kind, size, way, peer, tag, cpu, nic = what
+    error = line_of(path, line)
     if (calc and tag) or (kind and _WAYS[kind] != way):
         raise error("statement", text, _ALLOWED)
     if peer in _WILDCARDS or tag in _WILDCARDS:

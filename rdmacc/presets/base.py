@@ -252,16 +252,20 @@ def _compositions() -> dict[str, Any]:
 
 def _composition(kind: str, name: str) -> dict[str, Any]:
     """Return the table of a registered or a bare scheme, with its groups, and parts in place of their names."""
-    groups, named = _compositions()["groups"], _compositions()["parts"]
+    groups = _compositions()["groups"]
     table = {"name": name, **_compositions()[kind][name]}
     for group in table.pop("groups", ()):
         table = groups[group] | table
     table.pop("about", None)
     for part in table.keys() & set(PARTS):
-        is_one = not isinstance(table[part], list)
-        found = [named.get(str(one), one) for one in ([table[part]] if is_one else table[part])]
-        table[part] = found[0] if is_one else found
+        one = table[part]
+        table[part] = [_named(each) for each in one] if isinstance(one, list) else _named(one)
     return table
+
+
+def _named(part: Any) -> Any:
+    """Return a part that `schemes.toml` names, and any other as it is."""
+    return _compositions()["parts"].get(part, part) if isinstance(part, str) else part
 
 
 def _bare(name: str) -> Scheme:

@@ -228,6 +228,7 @@ def sweep(
     if not missing:
         return found
     jobs = (1 if scale == "quick" else default_jobs(threads)) if jobs is None else checked_whole("jobs", jobs, 1)
+    jobs = 1 if executor is not None else min(jobs, len(missing))
     tasks = {}
     for point in missing:
         identity = found.identities[point.name]
@@ -236,12 +237,12 @@ def sweep(
         payload = pickled((experiment, asked[point.name], engine, threads), "point", point.name, _SENT)
         tasks[point.name] = Task(payload, identity["code"], file)
     payloads = [task.payload for task in tasks.values()]
-    why_not = why_not_elsewhere(payloads) if min(jobs, len(missing)) > 1 and executor is None else None
+    why_not = why_not_elsewhere(payloads) if jobs > 1 else None
     if why_not:
         _log.warning("rdmacc: computing in one process: %s", why_not)
     pool: Any = nullcontext(executor)
-    if executor is None and min(jobs, len(missing)) > 1 and not why_not:
-        pool = Processes(min(jobs, len(missing)), refers_to_script(payloads))
+    if jobs > 1 and not why_not:
+        pool = Processes(jobs, refers_to_script(payloads))
     store.clean(experiment.name)
     keep = _Keeper(store, found, {point.name: point.cost for point in missing}, progress)
     with keep.bar, _interruptible(), pool as workers:

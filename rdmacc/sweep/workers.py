@@ -52,9 +52,9 @@ class Task:
             found = compute(experiment, point, engine, threads, self.checkpoint)
         except Exception as error:
             return Failed(reason_of(error), traceback.format_exc())
-        return (
-            Failed(_CHANGED) if self.code["hash"] and patched() else found
-        )  # what was imported meanwhile may be newer
+        if self.code["hash"] and patched():  # what was imported meanwhile may be newer
+            return Failed(_CHANGED)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
