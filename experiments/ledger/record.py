@@ -6,7 +6,8 @@ the files again.
 
 A table depends on behaviour, not on source. Each table at paper scale is stored with digests of the figure's table at
 quick scale and of its canaries, short runs that reach states only the paper scale reaches. While today's code gives the
-same digests, the table stands; otherwise it is stale, and is named.
+same digests, the table stands; otherwise it is stale, and is named. Canaries stop early, so a nightly test also makes
+whole runs again and compares their rows.
 """
 
 import hashlib

@@ -172,6 +172,8 @@ def test_whole_runs_give_the_rows_of_the_table(name):
         case = tuple(str(point.labels.get(label)) for label in ("scheme", "changes", "reading"))
         if hops <= _MOST_HOPS and order < chosen.get(case, ((True, np.inf), ""))[0]:
             chosen[case] = order, key
+    if not chosen:
+        pytest.skip(f"its cheapest run takes more than {_MOST_HOPS:g} packet-hops")
     for _, key in chosen.values():
         again = one.execute(points[key], lambda scenario: scenario.run())
         columns = ["quantity", "time_ps"]
