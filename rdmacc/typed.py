@@ -111,14 +111,14 @@ def unknown_name(of: str, name: str, known: Sequence[str], noun: str) -> ConfigE
 
 def _check_names(function: Any, given: tuple[Any, ...], by_name: Mapping[str, Any]) -> None:
     most, names, takes_all = _names(function)
+    strange = () if takes_all else [name for name in by_name if name not in names]
+    if len(given) <= most and not strange:
+        return
     shown = f"{function.__qualname__.removesuffix('.__init__').rpartition('.')[2]}()"
     if len(given) > most:
         later = ", ".join(f"{name}=..." for name in names[int(most) :])
         raise ConfigError(shown, given[int(most)], f"given by name: {later}" if later else f"one of {most} values")
-    if not takes_all:
-        for name in by_name:
-            if name not in names:
-                raise unknown_name(shown, name, names, "the name of an argument")
+    raise unknown_name(shown, next(iter(strange)), names, "the name of an argument")
 
 
 @lru_cache(None)

@@ -46,16 +46,16 @@ Told = list[tuple[int, str, tuple[Any, ...]]]
 """Times, names of methods, and their arguments."""
 
 
-_Method = TypeVar("_Method", bound=Callable[..., None])
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def told(method: _Method) -> _Method:
     """Decorate a method that changes an engine from outside: its calls are kept in the engine's `told`."""
 
     @wraps(method)
-    def telling(self: Any, *args: Any) -> None:
+    def telling(self: Any, *args: Any) -> Any:
         self.told.append((self.now, method.__name__, args))
-        method(self, *args)
+        return method(self, *args)
 
     return telling  # type: ignore[return-value]
 

@@ -153,11 +153,8 @@ class Engine(Protocol):
     def end_instant(self) -> int:
         """Return when this instant has ended; the engine may be there already, if nothing else happens at it."""
 
-    def add(self, one: Addition) -> None:
-        """Add a message, which starts at its time and is awaited."""
-
-    def has_room(self, one: Addition) -> bool:
-        """Return whether a message can be added; if not, `regrow` first."""
+    def add(self, one: Addition) -> bool:
+        """Add a message, which starts at its time and is awaited; return False if it needs `regrow` first."""
 
     def regrow(self, plan: Plan, one: Addition) -> None:
         """Make room for a message, on a plan of all those before it."""

@@ -28,7 +28,7 @@ from rdmacc.workload.frame import OPEN, from_columns
 
 
 class Pair(NamedTuple):
-    """What the record of a queue pair holds at the start; all but the first three are alike between the same ports."""
+    """What the record of a queue pair holds at the start: its own number and keys, and the way that it shares."""
 
     number: int
     chance_key: int
@@ -69,7 +69,16 @@ class Addition(NamedTuple):
     packets: int
     start_ps: int
     priority: int
-    pair: Pair | None
+    way: tuple[Any, ...] | None
+    keys: tuple[int, int]
+
+    @property
+    def pair(self) -> Pair | None:
+        """The queue pair, if it is new."""
+        if self.way is None:
+            return None
+        key, reply_key = self.keys
+        return Pair(self.qp, hash63(key, self.qp), hash63(reply_key, self.qp), *self.way)
 
 
 class Additions:
@@ -112,24 +121,18 @@ class Additions:
         return twin
 
     def add(self, src: int, dst: int, size_bytes: int, start_ps: int, priority: int) -> Addition:
-        pair = None
-        number, qp = self.n_messages, self._pairs.get((src, dst), self.n_qps)
-        if qp == self.n_qps:
-            pair = self._pair(qp, src, dst)
-            self.n_qps += 1
-            if self._is_pairwise:
-                self._pairs[src, dst] = qp
-        self.n_messages += 1
         packets = -(-size_bytes // self._plan.scheme.payload_bytes)
-        return Addition(number, qp, src, dst, size_bytes, packets, start_ps, priority, pair)
-
-    def _pair(self, number: int, src: int, dst: int) -> Pair:
-        key, reply_key = self._keys
-        way = self._ways.get((src, dst)) or self._way(number, src, dst)
-        return Pair(number, hash63(key, number), hash63(reply_key, number), src, dst, *way)
+        ends, number, qp, way = (src, dst), self.n_messages, self.n_qps, None
+        if self._is_pairwise:
+            qp = self._pairs.setdefault(ends, qp)
+        if qp == self.n_qps:
+            way = self._ways.get(ends) or self._way(qp, src, dst)
+            self.n_qps += 1
+        self.n_messages += 1
+        return Addition(number, qp, src, dst, size_bytes, packets, start_ps, priority, way, self._keys)
 
     def _way(self, number: int, src: int, dst: int) -> tuple[Any, ...]:
-        """Return what a queue pair has that all between the same ports have, but for their hosts."""
+        """Return what a queue pair has that all between the same ports have."""
         scheme, rates = self._plan.scheme, self._plan.fabric.port_rate_bps
         port, reply_port, paths = self._port(number, src, dst), self._port(number, dst, src), 1
         if scheme.routing == "source":
@@ -137,8 +140,8 @@ class Additions:
         times = self._times.get((src, dst)) or self._times_of(number, src, dst, port, reply_port)
         line_bps, remaining = float(rates[port]), progress.OPEN if self._is_pairwise else 1
         found = (
-            port, reply_port, line_bps, line_bps, float(rates[reply_port]), scheme.payload_bytes, scheme.wire_bytes,
-            *times, remaining, paths,
+            src, dst, port, reply_port, line_bps, line_bps, float(rates[reply_port]), scheme.payload_bytes,
+            scheme.wire_bytes, *times, remaining, paths,
         )  # fmt: skip
         if self._is_alike and self._has_one_port:
             self._ways[src, dst] = found
@@ -269,8 +272,10 @@ class Sent:
             raise ConfigError("dst", dst, "must differ from src")
         return found[0], found[1]
 
-    def add(self, plan: Plan, fabric: Fabric, row: tuple[int, int, int, int, int | None], earliest_ps: int) -> Addition:
-        src, dst, size, start_ps, priority = row
+    def add(
+        self, plan: Plan, fabric: Fabric, src: int, dst: int, size: int, start_ps: int, priority: int | None,
+        earliest_ps: int,
+    ) -> Addition:  # fmt: skip
         if self._additions is None:
             scheme = plan.scheme
             self._additions = Additions(plan, joined(fabric) if scheme.spans_ports else fabric)

@@ -162,10 +162,11 @@ class Live:
         ConfigError
             As from `Simulation.send`.
         """
-        start_ps = max(self.now_ps, self.simulation.earliest_ps)  # rounded, now may be before the network's time
-        sending = Sending(self.env, self.simulation.send_at(src, dst, size, start_ps, priority))
-        self._sendings[sending.message] = sending
-        self._wake(self.env.now)
+        env, earliest_ps = self.env, self.simulation.earliest_ps
+        start_ps = max(self._ps(env.now), earliest_ps)  # rounded, now may be before the network's time
+        message = self.simulation.send_at(src, dst, size, start_ps, priority, earliest_ps)
+        sending = self._sendings[message] = Sending(env, message)
+        self._wake(env.now)
         return sending
 
     def result(self) -> Result:

@@ -149,15 +149,16 @@ class Running:
             bar.close()
         return bool(self.engine.ended)
 
-    def send_at(self, src: Hashable, dst: Hashable, size: Quantity, start_ps: int, priority: int | None) -> int:
+    def send_at(
+        self, src: Hashable, dst: Hashable, size: Quantity, start_ps: int, priority: int | None, earliest_ps: int
+    ) -> int:
         """Send a message that starts at a time in picoseconds."""
-        engine, ends = self.engine, self._sent.ends(self.plan.fabric, src, dst)
-        row = (*ends, at_least_one_byte(size), start_ps, priority)
-        one = self._sent.add(self.plan, self._plan_of.args[0], row, self.earliest_ps)
-        if not engine.has_room(one):
+        engine, sent = self.engine, self._sent
+        ends, size = sent.ends(self.plan.fabric, src, dst), at_least_one_byte(size)
+        one = sent.add(self.plan, self._plan_of.args[0], *ends, size, start_ps, priority, earliest_ps)
+        while not engine.add(one):
             self._note_plan(one.number)
             engine.regrow(self.plan, one)
-        engine.add(one)
         self._progress.expect(start_ps)
         if self._fault_events.fabric.down_ports:
             self._note_plan()
@@ -188,8 +189,8 @@ class Running:
         """Run until an awaited message ends, and to the end of that instant; return all that have ended."""
         engine, found = self.engine, list[int]()
         while True:
-            begin, now_ps = time.perf_counter(), engine.now
-            engine.run(min(until_ps, self._fault_events.next_ps, now_ps + _SLICE_PS))  # most ends are near
+            begin = time.perf_counter()
+            engine.run(min(until_ps, self._fault_events.next_ps, engine.now + _SLICE_PS))  # most ends are near
             self._wall_s += time.perf_counter() - begin
             if not engine.ended and engine.now < until_ps and engine.unfinished:
                 self._let_faults_happen()

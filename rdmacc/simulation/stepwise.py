@@ -184,8 +184,9 @@ class Simulation(Running):
             For an unknown host, a size below 1 byte, a time in the past, a class without room, or a simulation to
             which no message can be added: one with computation, paths or queue pairs of its own, or explained.
         """
-        start_ps = self.earliest_ps if at is None else time_ps(at, field="at")
-        return self.send_at(src, dst, size, start_ps, priority)
+        earliest_ps = self.earliest_ps
+        start_ps = earliest_ps if at is None else time_ps(at, field="at")
+        return self.send_at(src, dst, size, start_ps, priority, earliest_ps)
 
     def run_until(self, message: int) -> Completion:
         """Run until a message is delivered or has failed.
@@ -211,7 +212,8 @@ class Simulation(Running):
         """
         number = self._sent.number(message)
         if not self._sent.is_over(self.engine, number):
-            self.engine.await_end(number)
+            if number < self._sent.first:  # the others are awaited since they were sent
+                self.engine.await_end(number)
             while number not in self._next_ends(NEVER):
                 pass
         return self._sent.completion(self.engine, number)

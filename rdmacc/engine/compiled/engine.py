@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_ke
 from rdmacc.engine.compiled.machine_code.exceptions import Catcher
 from rdmacc.engine.compiled.tables.clone import clone_of
 from rdmacc.engine.compiled.tables.layout import GLOBALS, MAX_SLOTS, MESSAGE, PORT, QP
+from rdmacc.engine.compiled.tables.memory import reader
 from rdmacc.engine.compiled.tables.queue_pairs import BLOCK
 from rdmacc.engine.compiled.tables.readout import outcome_of, pfc_state_of, restore, state_of
 from rdmacc.engine.compiled.tables.tables import Tables
@@ -38,11 +40,19 @@ _CHUNK = 2_000_000  # events between two looks at signals, at most
 _CHUNK_S = 0.2  # how long they may take: Ctrl-C and a progress bar wait for their end
 
 _PLACES: Any = GLOBALS.fields
-_NOW, _UNFINISHED, _EVENTS, _FIRST_ENDED, _RESERVE = (
-    _PLACES[name][1] // 8 for name in ("now_ps", "unfinished", "events", "first_ended", "reserve_packets")
+_NOW, _UNFINISHED, _EVENTS, _FIRST_ENDED, _RESERVE, _NODE_BITS = (
+    _PLACES[name][1] // 8 for name in ("now_ps", "unfinished", "events", "first_ended", "reserve_packets", "node_bits")
 )
 _CAPACITY, _HEAP, _WHEEL = (_PLACES[name][1] // 8 for name in ("event_capacity", "heap_length", "wheel_count"))
 """Where they are among the words of a row of globals."""
+
+_times_at = reader(MESSAGE, "start_ps", "delivered_ps", "acked_ps", "failed")
+_next_ended_at = reader(MESSAGE, "next_ended")
+_ADDED = Struct("12q")  # what `layout.ADDED` begins with
+
+_LEAST_ROOM, _TIMES_MORE = 2**10, 15
+"""Messages that there is room for beyond those so far: at least, and by how many times. To plan anew takes time
+for each message so far; rows take memory when they are used."""
 
 _MOST_ARMED = 1 + 2 * MAX_SLOTS  # events that a message and on_open of its queue pair schedule, at most
 
@@ -117,7 +127,7 @@ class CompiledEngine(Tables):
     def _set_up(self) -> None:
         """Set up the components' records by on_open and on_port, and be ready to run."""
         self.be_ready()
-        self.n_awaited = 0
+        self.awaited: set[int] = set()  # messages of the plan for whose end somebody waits
         with Catcher(self) as caught:
             for call in self._first_calls:
                 self.kernel.call_rows(self.address, *call, True)
@@ -202,54 +212,48 @@ class CompiledEngine(Tables):
 
     # Messages that are sent while it runs
 
-    def add(self, one: Addition) -> None:
-        """Add a message, which starts at its time; `has_room` for it has said so."""
-        if not self.n_awaited:
-            self.windows.leave(for_good="messages are sent while it runs")
-        self.n_awaited += 1
-        number, pair, state, used = one.number, one.pair, self.words, self.used_words
-        self.messages = self._all_messages[: number + 1]
-        self.cells("added").write(
-            number, number, one.qp, one.src, one.dst, one.packets, one.size_bytes, one.start_ps, one.priority,
-            self.plan.scheme.payload_bytes, one.packets, 1,
-        )  # fmt: skip
-        for column, base in self.new_bits:
-            column[number] = base + 8 * used
-        self._memory["skipped_first"][number] = used
-        self.used_words = used + one.packets // 64 + 1
-        if pair is not None:
-            place = int(self.used_places[pair.nic])
-            self.used_places[pair.nic] += 1
-            self._memory["places"][int(self.ports["first_place"][pair.nic]) + place] = one.qp
-            self.queue_pairs.add(pair, place, number)
-            if self.hooks.addresses["on_advertise"]:
-                self._fill_advertised(np.append(self._qp_dst, one.dst))
+    def add(self, one: Addition) -> bool:
+        number, qp, _, _, _, packets, _, _, way, keys = one
+        state, first_word, place, pair = self.words, self.used_words, 0, 0
+        end_word = first_word + packets // 64 + 1
+        if number >= self.room or end_word > self.all_words:
+            return False
+        if way is not None:
+            nic = way[2]
+            place = self.used_places[nic]
+            if place >= self.all_places[nic]:
+                return False
+            self.used_places[nic] = place + 1
+            pair = self.queue_pairs.add(qp, way)
+        self.used_words = end_word
+        if state[_CAPACITY] - state[_HEAP] - state[_WHEEL] < _MOST_ARMED:
+            self.queue.double()
+        if self.lists_messages:
+            self._list(one)
+        row, address = self._added or self.row_to_add()
+        _ADDED.pack_into(row, 0, *one[1:8], first_word, pair, place, *keys)
+        with Catcher(self) as caught:
+            self.kernel.add_message(self.address, address)
+        caught.raise_again()
+        return True
+
+    def _list(self, one: Addition) -> None:
+        """Note a message where handlers look for those to a host, or are checked by the number of messages."""
+        if self.hooks.addresses["on_advertise"] and one.way is not None:
+            self._fill_advertised(np.append(self._qp_dst, one.dst))
         if self.hooks.addresses["on_candidate"]:
             self._incoming[one.dst] += 1
             if self._incoming[one.dst] > self._fan_in:
                 self._fan_in = 2 * int(self._incoming[one.dst])
-        if 8 + self._fan_in > state[_RESERVE]:
+        if 8 + self._fan_in > self.words[_RESERVE]:
             self._reserve_for_events()
         if self.trail is not None:
-            self.trail["n_messages"] = number + 1
-        if state[_CAPACITY] - state[_HEAP] - state[_WHEEL] < _MOST_ARMED:
-            self.queue.double()
-        opened = -1 if pair is None else one.qp
-        with Catcher(self) as caught:
-            self.kernel.add_message(
-                self.address, self.hooks.addresses["on_open"], opened, one.start_ps, self._first_start + number
-            )
-        caught.raise_again()
-
-    def has_room(self, one: Addition) -> bool:
-        if one.number >= len(self._all_messages) or self.used_words + one.packets // 64 + 1 > self.all_words:
-            return False
-        return one.pair is None or bool(self.used_places[one.pair.nic] < self.all_places[one.pair.nic])
+            self.trail["n_messages"] = one.number + 1
 
     def regrow(self, plan: Plan, one: Addition) -> None:
-        """Make room for a message, and for as many again as there are: on a plan of all messages before it."""
+        """Make room for a message, and for more: on a plan of all messages before it."""
         state, kept = state_of(self, plan), (self.told, self.ended)
-        spare = max(1024, plan.n_messages, one.packets // 256)
+        spare = max(_LEAST_ROOM, _TIMES_MORE * plan.n_messages, one.packets // 256 + 1)
         CompiledEngine.__init__(self, plan, self._asked_order, self.pool.asked, spare)
         restore(self, state)
         self.told, self.ended = kept
@@ -293,32 +297,30 @@ class CompiledEngine(Tables):
         return engine
 
     def times_of(self, number: int) -> tuple[int, int, int, int]:
-        start_ps, delivered_ps, acked_ps, failed = self.cells("times").read(number)
-        return start_ps, delivered_ps, acked_ps, failed
+        found: Any = _times_at(self._memory["message"], number * self.layout.row_bytes["message"])
+        return found
 
     @told
     def await_end(self, number: int) -> None:
         self.windows.leave()
-        self.n_awaited += self.messages["is_awaited"][number] == 0
+        self.awaited.add(number)
         self.messages["is_awaited"][number] = 1
 
     def end_instant(self) -> int:
         state, now = self.words, self.words[_NOW]
-        if not self.globals["node_bits"] and self.queue.first_ps > now and state[_UNFINISHED] > 0:
+        if not state[_NODE_BITS] and self.queue.first_ps > now and state[_UNFINISHED] > 0:
             state[_NOW] = now + 1
         return now + 1
 
     def _note_ended(self) -> None:
         """Note which awaited messages have ended, and let the kernel go on."""
-        state, cells = self.words, self.cells("ended")
-        number, found = state[_FIRST_ENDED], []
+        state, memory, stride = self.words, self._memory["message"], self.layout.row_bytes["message"]
+        number, found = state[_FIRST_ENDED], list[int]()
         while number >= 0:
             found.append(number)
-            number = cells.read(number)[0]
+            (number,) = _next_ended_at(memory, number * stride)
         self.ended += reversed(found)
-        for number in found:
-            cells.write(number, cells.read(number)[0], 0)
-        self.n_awaited -= len(found)
+        self.awaited.difference_update(found)
         if state[_UNFINISHED] < 0:  # Ctrl-C at any line, and this can be done again
             state[_UNFINISHED] += AWAITED
         state[_FIRST_ENDED] = -1
@@ -390,7 +392,7 @@ class CompiledEngine(Tables):
         self._run_kernel(NEVER, 1)
 
     def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
-        if not self.n_awaited:
+        if not self.spare and not self.awaited:
             self.windows.consider(until_ps)
         elif self._run_briefly(min(until_ps, soon_ps)):
             return

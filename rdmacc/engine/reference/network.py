@@ -111,7 +111,7 @@ class Network(Core):
     # Messages that are sent while it runs
 
     @told
-    def add(self, one: Addition) -> None:
+    def add(self, one: Addition) -> bool:
         if one.pair is not None:
             build.make_queue_pairs(self, self.ports, self._hosts, [one.pair])
         row = {
@@ -121,6 +121,7 @@ class Network(Core):
         self.unfinished += 1
         if self.trail is not None:
             self.trail.n_messages += 1
+        return True
 
     @told
     def await_end(self, number: int) -> None:
@@ -128,9 +129,6 @@ class Network(Core):
 
     def end_instant(self) -> int:
         return self.now + 1
-
-    def has_room(self, one: Addition) -> bool:
-        return True
 
     def regrow(self, plan: Plan, one: Addition) -> None:
         """Do nothing."""

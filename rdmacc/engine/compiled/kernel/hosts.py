@@ -76,8 +76,7 @@ def on_arrival(g, host, node, number, now):
             g.accepted_bytes += packet.payload_bytes
             if is_delivered(message, now):
                 g.undelivered -= message.failed == 0
-                if message.is_awaited:
-                    note_end(g, message_number)
+                note_end(g, message_number)
                 if message.is_incoming:
                     forget_incoming(g, host, message_number)
                 if g.has_dependents:

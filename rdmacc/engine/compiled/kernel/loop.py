@@ -329,22 +329,6 @@ def call_rows(address, hook, base, stride, rows, count, is_armed):
     return dues
 
 
-def add_message(address, hook, qp_number, time_ps, rank):
-    """Count one message more, call on_open for its queue pair if that is new, not -1, and schedule its start."""
-    g = globals_at(address)
-    g.unfinished += 1
-    g.undelivered += 1
-    g.n_messages += 1
-    if hook and qp_number >= 0:
-        row = qp_row(g, qp_number)
-        due = call(hook, g.params, row, row, 0, 0, 0, 0, 0)
-        if due:
-            arm(g, due, qp_number, 0, 0, qp_number)
-    push_event(g, time_ps, rank)
-    if g.heap_length == 0 and g.wheel_count > 0:
-        refill(g)
-
-
 def fail_message(address, number, reason):
     g = globals_at(address)
     give_up(g, number, reason, g.now_ps)

@@ -1,13 +1,49 @@
-"""Messages of the kernel: how they start, end and wait. Mirrors `rdmacc.engine.reference.messages`."""
+"""Messages of the kernel: how they are added, start, end and wait. Mirrors `rdmacc.engine.reference.messages`."""
 
-from rdmacc.engine.compiled.kernel.events import push_event
+import numpy as np
+
+from rdmacc.engine.compiled.kernel.events import push_event, refill
 from rdmacc.engine.compiled.kernel.ports import schedule, send_request
 from rdmacc.engine.compiled.kernel.rows import *
-from rdmacc.engine.compiled.kernel.timers import call_sender, cancel
+from rdmacc.engine.compiled.kernel.timers import arm, call_sender, cancel
 
 _FAILED = 1 << 40
 
 AWAITED = 1 << 58  # what the kernel takes off `unfinished` to stop, since an awaited message has ended
+
+_added_at = record_at(layout.ADDED)
+
+
+def add_message(address, added):
+    """Add a message, with its queue pair if that is new, and schedule its start."""
+    g, asked = globals_at(address), _added_at(added)
+    number = g.n_messages
+    row, message = message_row(g, number), message_at(g, number)
+    copy_words(asked.message, row, g.message_bytes >> 3)
+    message.number, message.qp, message.src, message.dst = number, asked.qp, asked.src, asked.dst
+    message.size_bytes, message.packets, message.granted_psn = asked.size_bytes, asked.packets, asked.packets
+    message.payload_bytes, message.start_ps, message.priority = g.payload_bytes, asked.start_ps, asked.priority
+    message.is_awaited = 1
+    for i in range(asked.n_sets):
+        at = asked.sets + 16 * i
+        store_i8(row + load_i8(at), load_i8(at + 8) + 8 * asked.first_word)
+    store_i4(g.skipped_first + 4 * number, np.int32(asked.first_word))
+    g.unfinished += 1
+    g.undelivered += 1
+    g.n_messages += 1
+    if asked.pair:
+        row, qp = qp_row(g, asked.qp), qp_at(g, asked.qp)
+        copy_words(asked.pair, row, g.qp_bytes >> 3)
+        qp.number, qp.place, qp.first_message = asked.qp, asked.place, number
+        qp.chance_key, qp.reply_chance_key = hash63(asked.key, asked.qp), hash63(asked.reply_key, asked.qp)
+        store_i4(g.places + 4 * (port_at(g, qp.nic).first_place + asked.place), np.int32(asked.qp))
+        if asked.on_open:
+            due = call(asked.on_open, g.params, row, row, 0, 0, 0, 0, 0)
+            if due:
+                arm(g, due, asked.qp, 0, 0, asked.qp)
+    push_event(g, asked.start_ps, rank_last(g, START + number))
+    if g.heap_length == 0 and g.wheel_count > 0:
+        refill(g)
 
 
 @cold
@@ -42,10 +78,14 @@ def after_sender(g, qp_number, message_number, now):
 
 @cold
 def note_end(g, number):
-    if g.first_ended < 0:
-        g.unfinished -= AWAITED
-    message_at(g, number).next_ended = g.first_ended
-    g.first_ended = number
+    """Note that a message has been delivered or has failed, if somebody waits for that."""
+    message = message_at(g, number)
+    if message.is_awaited:
+        message.is_awaited = 0
+        if g.first_ended < 0:
+            g.unfinished -= AWAITED
+        message.next_ended = g.first_ended
+        g.first_ended = number
 
 
 @cold
@@ -68,7 +108,7 @@ def finish(g, qp_number, number, now):
             g.is_halted |= g.has_dependents
         elif g.has_dependents:
             fail_dependents(g, number)
-    if message.failed and message.is_awaited:
+    if message.failed:
         note_end(g, number)
     if g.has_dependents:
         count_down(g, number, now, True)
@@ -90,8 +130,7 @@ def give_up(g, number, reason, now):
         cancel(g, 0, message.qp)
         qp_at(g, message.qp).closed = 1
     else:
-        if message.is_awaited:
-            note_end(g, number)
+        note_end(g, number)
         if g.has_dependents:
             fail_dependents(g, number)
         g.unfinished -= 1
@@ -151,8 +190,7 @@ def fail_dependents(g, number):
                 if fail_waiting(waiting):
                     g.unfinished -= 1
                     g.undelivered -= 1
-                    if waiting.is_awaited:
-                        note_end(g, number)
+                    note_end(g, number)
                     waiting.next_pending = todo
                     todo = number
             else:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from rdmacc.engine.compiled.kernel import loop as kernel
+from rdmacc.engine.compiled.kernel.messages import add_message
 from rdmacc.engine.compiled.kernel.windows import run_windows
 from rdmacc.engine.compiled.machine_code.address import IN_TIME, PLAIN, SILENT
 from rdmacc.engine.compiled.machine_code.cache import cache_folder, is_kept, kept
@@ -23,7 +24,7 @@ _ENTRIES: _Entries = {
     "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN + SILENT + IN_TIME),
     "run_windows": (run_windows, "int64(int64, int64, int64)", PLAIN + SILENT),
     "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
-    "add_message": (kernel.add_message, "void(int64, int64, int64, int64, int64)", ""),
+    "add_message": (add_message, "void(int64, int64)", ""),
     "fail_message": (kernel.fail_message, "void(int64, int64, int64)", ""),
     "find_nodes": (kernel.find_nodes, "void(int64, int64, int64, int64)", ""),
     "move_packets": (kernel.move_packets, "void(int64, int64, int64)", ""),

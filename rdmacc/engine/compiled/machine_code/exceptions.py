@@ -30,6 +30,8 @@ _HALTED = 2**60
 class Catcher:
     """Catches what handlers raise while the kernel runs; `raised` is the first exception."""
 
+    __slots__ = "_before", "_engine", "_trail", "raised"
+
     def __init__(self, engine: Any) -> None:
         self._engine = engine
         self.raised: BaseException | None = None

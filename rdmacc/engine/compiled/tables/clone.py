@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.compiled.tables.memory import allocated
+from rdmacc.engine.compiled.tables.memory import allocated, in_python
 from rdmacc.engine.compiled.threads import ThreadPool
 from rdmacc.engine.plan import Plan
 
@@ -30,11 +30,12 @@ def clone_of(engine: CompiledEngine, plan: Plan) -> CompiledEngine:
     engine.windows.leave()
     engine.pool.gather()
     twin = copy(engine)
-    twin.plan, twin._memory, twin._start, twin._cells = plan, dict(engine._memory), [], {}
+    twin.plan, twin._memory, twin._start, twin._added = plan, dict(engine._memory), [], None
     twin.take_rows(engine.rows.copy())
     row, moves = twin.globals, _Moves()
+    used = {"message": len(engine.memory("message")), "skipped": engine.used_words}
     for name, field in _TABLES.items():
-        twin._memory[name] = moves.copied(engine._memory[name])
+        twin._memory[name] = moves.copied(engine._memory[name], used.get(name))
         if field:
             row[field] = twin._memory[name].ctypes.data
     for name in ("backlogs", "ingresses", "computation", "watches"):
@@ -52,15 +53,15 @@ def clone_of(engine: CompiledEngine, plan: Plan) -> CompiledEngine:
     if engine.trail is not None:
         twin.take_params(engine._memory["params"].copy())
     twin.view_nodes(len(engine.ports))
-    twin.view_messages(len(engine._all_messages), len(engine.messages))
     twin.ports["line"] += np.where(twin.ports["line_depth"] > 1, moves.by(engine._memory["lines"]), 0)
     twin.watches["address"] = list(map(moves.moved, twin.watches["address"].tolist()))
-    twin.bits, twin.new_bits = [], []
+    twin.bits = []
     for component, field_, memory in engine.bits:
-        fresh = twin._memory[f"bits {component} {field_.name}"] = moves.copied(memory)
+        fresh = twin._memory[f"bits {component} {field_.name}"] = moves.copied(memory, engine.used_words)
         twin.transfer_column(component, field_)[:] += moves.by(memory)
-        twin.note_bits(component, field_, fresh)
-    twin.used_places, twin._incoming = engine.used_places.copy(), engine._incoming.copy()
+        twin.bits.append((component, field_, fresh))
+    twin.used_places, twin._incoming = in_python(np.array(engine.used_places)), engine._incoming.copy()
+    twin.awaited = set(engine.awaited)
     twin.pool, twin.windows = ThreadPool(twin, engine.pool.asked), engine.windows.clone(twin)
     twin.be_ready()
     return twin
@@ -72,9 +73,11 @@ class _Moves:
     def __init__(self) -> None:
         self._moves: list[tuple[int, int, int]] = []
 
-    def copied(self, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        fresh = allocated(table.nbytes).view(table.dtype).reshape(table.shape)
-        fresh[...] = table
+    def copied(self, table: npt.NDArray[Any], used: int | None = None) -> npt.NDArray[Any]:
+        """Return a copy; if only some first entries are used, the others are 0."""
+        made = np.empty if used is None else np.zeros
+        fresh = allocated(table.nbytes, made).view(table.dtype).reshape(table.shape)
+        fresh[:used] = table[:used]
         self.note(table, fresh)
         return fresh
 

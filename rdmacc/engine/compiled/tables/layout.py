@@ -124,6 +124,27 @@ class _Backlog(Record):
     waiting_bytes = Int(0, "of classes that are limited")
 
 
+class _Added(Record):
+    """A message that is sent while the simulation runs: what Python writes of each, and what all have."""
+
+    qp = Int()
+    src = Int()
+    dst = Int()
+    size_bytes = Int()
+    packets = Int()
+    start_ps = Int()
+    priority = Int()
+    first_word = Int(doc="of its sets of packets")
+    pair = Int(doc="address of a row that its queue pair begins as, if that is new; 0 if not")
+    place = Int(doc="of a new queue pair, among those of its NIC")
+    key = Int(doc="of the stream that a new queue pair's sender has its own from")
+    reply_key = Int()
+    message = Int(doc="address of the row that all begin as")
+    sets = Int(doc="rows of where in a message's row a set's address is, and where the words of all these sets begin")
+    n_sets = Int()
+    on_open = Int(doc="address of the hook; 0 for none")
+
+
 class _Watch(Record):
     address = Int()
     every_ps = Int(doc="0 for every change")
@@ -353,6 +374,7 @@ QUEUE = record_dtype(_Queue)
 BACKLOG = record_dtype(_Backlog)
 INGRESS = record_dtype(IngressAccount)
 CROSSING = record_dtype(_Crossing)
+ADDED = record_dtype(_Added)
 WATCH = record_dtype(_Watch)
 SAMPLE = record_dtype(_Sample)
 QUEUES_AT = PORT.itemsize + -PORT.itemsize % CACHE_LINE

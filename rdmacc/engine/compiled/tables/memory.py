@@ -9,8 +9,9 @@ events. A page of 2 MiB needs one call and one TLB entry.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -22,23 +23,18 @@ from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 
 
-class Cells:
-    """Fields of rows that Python reads and writes one row at a time: in a fifth of the time that NumPy takes."""
+def in_python(numbers: Any) -> Any:
+    """Return an array as Python reads and writes single numbers of it: in a fifth of the time that NumPy takes."""
+    return memoryview(numbers)
 
-    def __init__(self, raw: npt.NDArray[np.uint8], dtype: np.dtype[np.void], stride: int, names: Iterable[str]) -> None:
-        fields: Any = dtype.fields
-        kinds = [fields[name] for name in names]
-        views: dict[str, Any] = {kind.char: memoryview(raw).cast(kind.char) for kind, *_ in kinds}  # type: ignore[arg-type]
-        self._places = [
-            (views[kind.char], offset // kind.itemsize, stride // kind.itemsize) for kind, offset, *_ in kinds
-        ]
 
-    def read(self, number: int) -> list[Any]:
-        return [view[first + number * step] for view, first, step in self._places]
-
-    def write(self, number: int, *values: float) -> None:
-        for (view, first, step), value in zip(self._places, values, strict=True):
-            view[first + number * step] = value
+def reader(dtype: np.dtype[np.void], *names: str) -> Callable[[Any, int], tuple[Any, ...]]:
+    """Return what reads fields of a row, in the order of their places, from bytes: in a tenth of NumPy's time."""
+    fields: Any = dtype.fields
+    code, end = "", 0
+    for kind, offset, *_ in (fields[name] for name in names):
+        code, end = f"{code}{offset - end}x{kind.char}", offset + kind.itemsize
+    return Struct(code).unpack_from
 
 
 class Log:
@@ -109,9 +105,10 @@ def allocated(count: int, made: Callable[..., Any] = np.empty) -> npt.NDArray[np
     return raw[shift : shift + count]
 
 
-def filled(row: bytes, count: int) -> npt.NDArray[np.uint8]:
-    raw = zeroed(len(row) * count)
-    raw.reshape(count, len(row))[:] = np.frombuffer(row, np.uint8)
+def filled(row: bytes, count: int, spare: int = 0) -> npt.NDArray[np.uint8]:
+    """Return copies of a row, and zeroed memory for more."""
+    raw = zeroed(len(row) * (count + spare))
+    raw.reshape(-1, len(row))[:count] = np.frombuffer(row, np.uint8)
     return raw
 
 
@@ -243,7 +240,7 @@ class EventQueue:
     @property
     def first_ps(self) -> int:
         """Time of the first event in the order of time."""
-        return int(self.heap[HEAP_PADDING, 0])
+        return self._view[HEAP_PADDING, 0]
 
     def set_wheels(self, window_shift: int = 0, window_factor: int = 1) -> None:
         """Allocate the wheels: a few events fall in a step, and what is sent now arrives once round the near wheel.
@@ -286,6 +283,7 @@ class EventQueue:
         self._point()
 
     def _point(self) -> None:
+        self._view: Any = in_python(self.heap)
         self._row["heap"] = self.heap.ctypes.data + HEAP_PADDING * EVENT_BYTES
         self._row["nodes"], self._row["event_capacity"] = self._nodes.ctypes.data, self._capacity
 

@@ -15,15 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.engine.compiled.tables.layout import QP
-from rdmacc.engine.compiled.tables.memory import Cells, mapped
+from rdmacc.engine.compiled.tables.memory import mapped
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.sent import Pair
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE
 
 BLOCK = 512  # rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages
-
-_N_OWN = 3  # fields of `Pair` that a queue pair has for itself
 
 _FREE_BLOCKS = 64  # fewest rows worth releasing
 
@@ -37,8 +35,7 @@ class QueuePairs:
         self.row_bytes = len(default)
         size = -(-max(plan.n_qps + spare, 1) // BLOCK) * BLOCK * self.row_bytes
         self._map, self.raw = mapped(size, "MADV_NOHUGEPAGE")
-        self._own: Cells | None = None
-        self._alike: dict[Any, npt.NDArray[np.uint8]] = {}
+        self._alike: dict[Any, tuple[int, npt.NDArray[np.uint8]]] = {}
         self._plan, self._default, self._places = plan, np.frombuffer(default, np.uint8), places
         self._first_message: npt.NDArray[np.int64] | None = None  # its own number where each has one message
         if plan.n_qps < plan.n_messages:
@@ -64,7 +61,7 @@ class QueuePairs:
         twin._map, twin.raw = mapped(len(self.raw), "MADV_NOHUGEPAGE")
         for block in self.blocks.tolist():
             twin.block(block)[:] = self.block(block)
-        twin.is_open, twin.blocks, twin._own = self.is_open.copy(), self.blocks.copy(), None
+        twin.is_open, twin.blocks = self.is_open.copy(), self.blocks.copy()
         return twin
 
     def tables(self) -> list[npt.NDArray[Any]]:
@@ -86,20 +83,17 @@ class QueuePairs:
             rows["chance_key"][here][is_open] = plan.qp_chance_key[here][is_open]
             rows["reply_chance_key"][here][is_open] = plan.qp_reply_chance_key[here][is_open]
 
-    def add(self, pair: Pair, place: int, message: int) -> None:
-        """Fill the row of a queue pair that the plan does not know, for its first message."""
-        number, names, alike = pair.number, Pair._fields, pair[_N_OWN:]
-        at = number * self.row_bytes
-        if self._own is None:
-            self._own = Cells(self.raw, QP, self.row_bytes, (*names[:_N_OWN], "place", "first_message"))
-        if alike not in self._alike:
-            self._alike[alike] = self._default.copy()
-            Cells(self._alike[alike], QP, self.row_bytes, names[_N_OWN:]).write(0, *alike)
-        self.raw[at : at + self.row_bytes] = self._alike[alike]
-        self._own.write(number, *pair[:_N_OWN], place, message)
+    def add(self, number: int, way: tuple[Any, ...]) -> int:
+        """Note a queue pair that the plan does not know; return the address of a row like those of its way."""
         self.is_open[number] = True
         if not len(self.blocks) or self.blocks[-1] < number // BLOCK:
             self.blocks = np.append(self.blocks, number // BLOCK)
+        if way not in self._alike:
+            raw = self._default.copy()
+            for name, value in zip(Pair._fields[-len(way) :], way, strict=True):
+                _rows(raw, self.row_bytes)[name] = value
+            self._alike[way] = int(raw.ctypes.data), raw
+        return self._alike[way][0]
 
     def block(self, number: int) -> npt.NDArray[np.uint8]:
         return self.raw[number * BLOCK * self.row_bytes : (number + 1) * BLOCK * self.row_bytes]

@@ -141,16 +141,16 @@ def state_of(engine: Any, plan: Plan) -> State:
         "open": pairs.is_open,
         "lines": _lines_of(engine),
         "waiting_bytes": engine.backlog_rows["waiting_bytes"],
-        "tables": {name: engine.memory(name) for name in _TABLES} | {"skipped": engine.memory("skipped")},
-        "bits": [memory for _, _, memory in engine.bits],
-        "words": engine.used_words,
+        "tables": {name: engine.memory(name) for name in _TABLES}
+        | {"skipped": engine.memory("skipped")[: engine.used_words]},
+        "bits": [memory[: engine.used_words] for _, _, memory in engine.bits],
         "ingresses": engine.ingresses,
         "computation": engine.computation,
         "watched": engine.watches["last"],
         "samples": engine.pool.samples,
         "trace": np.concatenate(engine.pool.traces),
         "routed": engine.routed,
-        "n_awaited": engine.n_awaited,
+        "awaited": engine.awaited,
     }
 
 
@@ -175,12 +175,10 @@ def restore(engine: Any, state: State) -> None:
     engine.backlog_rows["waiting_bytes"] = state["waiting_bytes"]
     for at, values in state["lines"]:
         _wait(engine, at, values)
-    words = state["words"]
     for name, values in state["tables"].items():
-        count = words if name == "skipped" else len(values)
-        engine.memory(name)[:count] = values[:count]
+        engine.memory(name)[: len(values)] = values
     for (_, _, memory), values in zip(engine.bits, state["bits"], strict=True):
-        memory[:words] = values[:words]
+        memory[: len(values)] = values
     engine.ingresses[:], engine.computation[:], engine.watches["last"] = (
         state["ingresses"], state["computation"], state["watched"],
     )  # fmt: skip
@@ -189,7 +187,7 @@ def restore(engine: Any, state: State) -> None:
     if state["routed"] is not None:
         engine.routed = state["routed"]
         engine.fill_routes(state["routed"])
-    engine.n_awaited = state["n_awaited"]
+    engine.awaited = set(state["awaited"])
     row["next_start"] = begun = len(engine.starts) - state["left"]
     if not engine.is_early:
         engine.n_ready = begun
@@ -226,7 +224,7 @@ def _wait(engine: Any, at: tuple[int, int], places: Any) -> None:
 
 
 def _level(engine: Any, port: int, cls: int) -> Any:
-    lines, count = engine.memory("lines"), int(engine.all_places[port])
+    lines, count = engine.memory("lines"), engine.all_places[port]
     assert line_depth(count) == engine.ports["line_depth"][port]
     words = line_bytes(count) // 8
     begin = (int(engine.ports["line"][port]) - int(lines.ctypes.data)) // 8 + (cls - DATA_CLASS) * words

@@ -12,7 +12,7 @@ from rdmacc.engine.compiled.kernel.nic import line_bytes, line_depth
 from rdmacc.engine.compiled.kernel.rules import words_of
 from rdmacc.engine.compiled.machine_code.hooks import TRAIL
 from rdmacc.engine.compiled.tables import layout
-from rdmacc.engine.compiled.tables.memory import Cells, EventQueue, Log, PacketRows, filled, zeroed
+from rdmacc.engine.compiled.tables.memory import EventQueue, Log, PacketRows, filled, in_python, zeroed
 from rdmacc.engine.compiled.tables.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.tables.scheme_tables import SchemeTables
 from rdmacc.engine.plan import Plan
@@ -41,17 +41,9 @@ _ROWS_EACH, _FIRST_ROWS = 16, 2**25
 
 _MOST_COPIED_BYTES = 2**20  # tables of a larger simulation are made again for the next one
 
-_CELLS = {
-    "added": (
-        "number", "qp", "src", "dst", "packets", "size_bytes", "start_ps", "priority", "payload_bytes", "granted_psn",
-        "is_awaited",
-    ),
-    "times": ("start_ps", "delivered_ps", "acked_ps", "failed"), "ended": ("next_ended", "is_awaited"),
-}  # fmt: skip
-"""What Python writes of a message that is added, reads of one that has ended, and changes then."""
-
 _SPARE_PLACES = 64
-"""Queue pairs that a NIC has room for beyond twice those that it has, if messages are sent while it runs."""
+"""Queue pairs that a NIC has room for beyond four times those that it has, if messages are sent while it runs; all NICs
+together have room for four times those of the messages that there is room for."""
 
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
@@ -83,8 +75,8 @@ class Tables:
 
     trail: Any
     bits: list[tuple[int, Field, npt.NDArray[np.int64]]]
-    new_bits: list[tuple[npt.NDArray[Any], int]]
-    """By set: its addresses over all messages that there is room for, and where its words begin."""
+    _added: tuple[npt.NDArray[np.void], int] | None
+    """The row in which the kernel is asked to add a message, and its address; None until one is added."""
 
     def __init__(self, plan: Plan, spare: int = 0) -> None:
         self.plan, self.spare = plan, spare
@@ -111,8 +103,7 @@ class Tables:
     def take_rows(self, rows: npt.NDArray[np.void]) -> None:
         self.rows, self._unopened = rows, rows
         self.globals, self.address = rows[0], int(rows.ctypes.data)
-        words: Any = rows.view(np.int64)
-        self.words = memoryview(words)  # read in a fifth of the time
+        self.words = in_python(rows.view(np.int64))
 
     def _copies(self) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
         """Return the tables that a run changes, with copies of what they hold at the start; none if they are large."""
@@ -150,8 +141,8 @@ class Tables:
         self._reserve_for_events()
         self._fill_seed()
 
-    def _fill_rows(self, name: str, count: int) -> None:
-        self._memory[name] = filled(self.layout.defaults[name], max(count, 1))
+    def _fill_rows(self, name: str, count: int, spare: int = 0) -> None:
+        self._memory[name] = filled(self.layout.defaults[name], max(count, 1), spare)
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
         strides = (self.layout.row_bytes[name],)
@@ -165,9 +156,10 @@ class Tables:
         self.queues = np.ndarray((count, NUM_CLASSES), layout.QUEUE, self._memory["port"], layout.QUEUES_AT, strides)
         self.backlog_rows = self.backlogs.view(layout.BACKLOG).reshape(count, NUM_CLASSES)
 
-    def view_messages(self, room: int, count: int) -> None:
-        self._all_messages = self._rows("message", room, layout.MESSAGE)
-        self.messages = self._all_messages[:count]
+    @property
+    def messages(self) -> npt.NDArray[np.void]:
+        """The messages so far."""
+        return self._rows("message", int(self.globals["n_messages"]), layout.MESSAGE)
 
     def _table(self, name: str, values: Any, dtype: str = "i4") -> int:
         array = np.ascontiguousarray(values, dtype=dtype)
@@ -176,14 +168,7 @@ class Tables:
 
     def memory(self, name: str) -> Any:
         raw = self._memory[name]
-        return raw[: len(self.messages) * self.layout.row_bytes[name]] if name == "message" else raw
-
-    def cells(self, kind: str) -> Cells:
-        """Return fields of all messages that there is room for."""
-        if kind not in self._cells:
-            row_bytes = self.layout.row_bytes["message"]
-            self._cells[kind] = Cells(self._memory["message"], layout.MESSAGE, row_bytes, _CELLS[kind])
-        return self._cells[kind]
+        return raw[: int(self.globals["n_messages"]) * self.layout.row_bytes[name]] if name == "message" else raw
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -257,9 +242,10 @@ class Tables:
 
     def _fill_flows(self) -> None:
         plan = self.plan
-        self._fill_rows("message", plan.n_messages + self.spare)
-        self.view_messages(plan.n_messages + self.spare, plan.n_messages)
-        messages = self.messages
+        self._fill_rows("message", plan.n_messages, self.spare)
+        self.room = plan.n_messages + self.spare  # for messages
+        self._set(n_messages=plan.n_messages)
+        messages, self._added = self.messages, None
         messages["number"] = np.arange(plan.n_messages)
         for name in MESSAGE_COLUMNS:
             messages[name] = getattr(plan, name)[: plan.n_messages]
@@ -268,7 +254,6 @@ class Tables:
         if plan.explains:
             messages["is_explained"] = plan.explained
             self.ports["is_watched"][plan.qp_port[plan.qp[plan.explained]]] = 1
-        self._cells: dict[str, Cells] = {}
         self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines(), self.spare)
         self._memory["qp"] = self.queue_pairs.raw
         self._fill_bits()
@@ -280,7 +265,6 @@ class Tables:
             messages=self._memory["message"].ctypes.data, message_bytes=self.layout.row_bytes["message"],
             starts=starts.ctypes.data, n_starts=len(starts), unfinished=len(plan.waits_for),
             undelivered=plan.n_messages,
-            n_messages=plan.n_messages,
         )  # fmt: skip
         if plan.dependents is not None:
             first = plan.dependents.first
@@ -307,8 +291,11 @@ class Tables:
         """Give the lines memory, and each NIC's queue pairs their places; return these."""
         nic = self.plan.qp_port
         order = np.argsort(nic, kind="stable")
-        used = self.used_places = np.bincount(nic, minlength=len(self.ports))
-        count = self.all_places = used + ((used + _SPARE_PLACES) * self.ports["is_nic"] if self.spare else 0)
+        used = np.bincount(nic, minlength=len(self.ports))
+        count, is_nic = used, self.ports["is_nic"].astype(np.int64)
+        if self.spare:
+            count = used + is_nic * (3 * used + _SPARE_PLACES + 4 * self.spare // max(int(is_nic.sum()), 1))
+        self.used_places, self.all_places = in_python(used.copy()), in_python(count)
         first = np.concatenate(([0], np.cumsum(count)))
         place = np.zeros(len(nic), np.int32)
         place[order] = np.arange(len(nic)) - np.concatenate(([0], np.cumsum(used)))[nic[order]]
@@ -333,33 +320,38 @@ class Tables:
         self.used_words = int(begins[-1])
         count = self.all_words = self.used_words + (self.used_words + 4 * self.spare) * (self.spare > 0)
         self.bits = []
-        self.new_bits = []
         for component, field in bits_of(self.plan.scheme.components):
             memory = self._memory[f"bits {component} {field.name}"] = np.zeros(count, np.int64)
             self.transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins[:-1]
-            self.note_bits(component, field, memory)
+            self.bits.append((component, field, memory))
         skipped = self._memory["skipped"] = np.zeros(count, np.int64)  # takes space once it is used
         begins = np.pad(begins[:-1], (0, self.spare))
         self._set(skipped=skipped.ctypes.data, skipped_first=self._table("skipped_first", begins))
 
-    def note_bits(self, component: int, field: Field, memory: npt.NDArray[np.int64]) -> None:
-        self.bits.append((component, field, memory))
-        column = self.transfer_column(component, field, len(self._all_messages))
-        self.new_bits.append((column, int(memory.ctypes.data)))
+    def row_to_add(self) -> tuple[npt.NDArray[np.void], int]:
+        """Return the row in which the kernel is asked to add a message, and its address."""
+        row, at = np.zeros(1, layout.ADDED), self._of_scheme.transfer_at
+        default = self._memory["message_template"] = filled(self.layout.defaults["message"], 1)
+        sets = [(at[component, field.name], memory.ctypes.data) for component, field, memory in self.bits]
+        row["sets"], row["n_sets"], row["message"] = self._table("sets", sets, "i8"), len(sets), default.ctypes.data
+        row["on_open"] = self.hooks.addresses["on_open"]
+        self._added = row, int(row.ctypes.data)
+        return self._added
 
     def _timer_offset(self, kind: str, slot: int) -> int:
         """Return where in a row a deadline is; the time of its pending event follows it."""
         return int(self._memory["timers"][layout.KINDS.index(kind), slot, 0])
 
-    def transfer_column(self, component: int, field: Field, count: int | None = None) -> npt.NDArray[Any]:
+    def transfer_column(self, component: int, field: Field) -> npt.NDArray[Any]:
         """Return a field of a component's Transfer record over all messages."""
         rows, stride = self._memory["message"], self.layout.row_bytes["message"]
         offset = self._of_scheme.transfer_at[component, field.name]
-        return np.ndarray(len(self.messages) if count is None else count, field.code, rows, offset, (stride,))
+        return np.ndarray(int(self.globals["n_messages"]), field.code, rows, offset, (stride,))
 
     def _fill_groups(self) -> None:
         """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
         plan, hooks = self.plan, self.hooks.addresses
+        self.lists_messages = bool(hooks["on_candidate"] or hooks["on_advertise"] or self.trail is not None)
         self._fan_in, self._incoming = 1, np.zeros(0, np.int64)
         if hooks["on_candidate"]:  # one event may pick every message to a host
             self._incoming = np.bincount(plan.dst, minlength=plan.fabric.n_nodes)
