@@ -15,7 +15,8 @@ import pytest
 import rdmacc
 from rdmacc import topology
 from rdmacc.errors import ConfigError
-from rdmacc.formats import from_goal, from_hpcc, from_htsim, from_simai, operations, to_hpcc, to_htsim
+from rdmacc.formats import operations, to_hpcc, to_htsim
+from tests.support import refused
 
 US = 10**6
 
@@ -54,6 +55,8 @@ Downlink_speed_Gbps 100
 Radix_Down 2
 Downlink_Latency_ns 1000
 """
+
+SMALL_MATRIX = "Nodes 2\nConnections 1\n0->1 start 0 size 5\n"
 
 GOAL = """\
 num_ranks 2
@@ -96,14 +99,60 @@ TWO_RACKS = """\
 """
 
 
-@pytest.fixture
-def write(tmp_path):
-    def file(name: str, text: str):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
+LAYERS = """\
+HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4
+2
+embed -1 1000 ALLREDUCE 100000 2000 NONE 0 3000 ALLREDUCE 400000 50
+mlp -1 5000 ALLGATHER 200000 7000 REDUCESCATTER 200000 9000 REDUCESCATTER 400000 50
+"""
 
-    return file
+
+def written(folder, name, text):
+    (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
+    return folder / name
+
+
+def goal(folder, text, **options):
+    return rdmacc.from_goal(written(folder, "a.goal", text), **options)
+
+
+def htsim(folder, text, topo=None, hosts=4, **options):
+    network = written(folder, "a.topo", topo) if topo else rdmacc.star(hosts)
+    return rdmacc.from_htsim(written(folder, "a.cm", text), network, **options)
+
+
+def fat_tree(folder, text, **options):
+    return htsim(folder, "Nodes 24\nConnections 1\n0->23 start 0 size 5\n", text, **options).network
+
+
+def hpcc(folder, flows, topology):
+    return rdmacc.from_hpcc(written(folder, "f.txt", flows), written(folder, "t.txt", topology))
+
+
+def racks(folder, topology):
+    return hpcc(folder, FLOWS, topology)
+
+
+def two_racks(folder, flows):
+    return hpcc(folder, flows, TWO_RACKS)
+
+
+def simai(folder, text):
+    return rdmacc.from_simai(written(folder, "w.txt", text))
+
+
+def chakra(folder, data):
+    written(folder, "a.0.et", data)
+    return rdmacc.from_chakra(folder / "a")
+
+
+def graphml(folder, graph=None, **options):
+    nx.write_graphml(graph or nx.Graph([("a", "b", {"rate": "1Gbps"})]), folder / "a.graphml")
+    return topology.from_graphml(folder / "a.graphml", **options)
+
+
+def node_link(folder, text, **options):
+    return topology.from_node_link(written(folder, "a.json", text), **options)
 
 
 def times(net, work, engine):
@@ -115,8 +164,8 @@ def times(net, work, engine):
 # htsim
 
 
-def test_triggers_start_flows_when_their_activators_are_done(write, engine):
-    net, work, faults = from_htsim(write("a.cm", MATRIX), rdmacc.star(4))
+def test_triggers_start_flows_when_their_activators_are_done(tmp_path, engine):
+    net, work, faults = htsim(tmp_path, MATRIX)
     start, end, acked = times(net, work, engine)
     assert start[1] == 3 * US
     assert start[2] == start[3] == max(end[0], end[1]), "3 and 4 start when 1 and 2 have come to host 1"
@@ -125,16 +174,14 @@ def test_triggers_start_flows_when_their_activators_are_done(write, engine):
 
 
 @pytest.mark.parametrize(("text", "start_ps"), [("0.7", 0), ("16777217", 16_777_216 * US), ("12", 12 * US)])
-def test_starts_are_those_of_a_32_bit_float(write, text, start_ps):
-    path = write("a.cm", f"Nodes 2\nConnections 1\n0->1 start {text} size 5\n")
-    assert from_htsim(path, rdmacc.star(2)).workload["start_ps"].tolist() == [start_ps]
-    assert from_htsim(path, rdmacc.star(2), unit="ps").workload["start_ps"].tolist() == [start_ps // US]
+def test_starts_are_those_of_a_32_bit_float(tmp_path, text, start_ps):
+    matrix = SMALL_MATRIX.replace("start 0", f"start {text}")
+    for unit, expected in (("us", start_ps), ("ps", start_ps // US)):
+        assert htsim(tmp_path, matrix, hosts=2, unit=unit).workload["start_ps"].tolist() == [expected]
 
 
-def test_a_fat_tree_is_wired_as_htsim_wires_it(write):
-    net = from_htsim(
-        write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", FAT_TREE)
-    ).network
+def test_a_fat_tree_is_wired_as_htsim_wires_it(tmp_path):
+    net = fat_tree(tmp_path, FAT_TREE)
     assert [sum(str(node).startswith(kind) for node in net) for kind in ("h", "leaf", "agg", "core")] == [24, 6, 4, 6]
     assert net.number_of_edges() == 48
     path = nx.shortest_path(net, "h0", "h23")
@@ -143,131 +190,47 @@ def test_a_fat_tree_is_wired_as_htsim_wires_it(write):
     assert topology.describe(net).oversubscription == 2
 
 
-def test_a_bundle_is_a_link_of_the_rate_of_all_if_asked_for(write):
+def test_a_bundle_is_a_link_of_the_rate_of_all_if_asked_for(tmp_path):
     """Two links from each ToR to each of two aggs, two from each agg to each of two cores: half as many of both."""
     text = FAT_TREE.replace("Radix_Up 2", "Radix_Up 4").replace("Oversubscribed 2\n", "")
     text = text.replace("Tier 1\n", "Tier 1\nBundle 2\n").replace(
         "Radix_Down 3\nRadix_Up 3", "Radix_Down 6\nRadix_Up 6"
     )
     text = text.replace("Tier 2\n", "Tier 2\nBundle 3\n").replace("Radix_Down 2\n", "Radix_Down 6\n")
-    matrix = write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n")
-    net = from_htsim(matrix, write("a.topo", text), bundles="merged").network
+    net = fat_tree(tmp_path, text, bundles="merged")
     assert net.number_of_edges() == 24 + 6 * 2 + 4 * 2
     assert (net.edges["leaf0", "agg1"]["rate_bps"], net.edges["agg1", "core3"]["rate_bps"]) == (200e9, 300e9)
     assert topology.describe(net).oversubscription == 1
-    with pytest.raises(ConfigError, match='bundles="merged"'):
-        from_htsim(matrix, write("a.topo", text))
+    refused(lambda: fat_tree(tmp_path, text), 'bundles="merged"')
 
 
-def test_a_switch_s_latency_is_half_a_delay_on_each_of_its_links(write):
-    slow = FAT_TREE.replace("Radix_Up", "Switch_Latency_ns 301\nRadix_Up")
-    net = from_htsim(write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", slow)).network
+def test_a_switch_s_latency_is_half_a_delay_on_each_of_its_links(tmp_path):
+    net = fat_tree(tmp_path, FAT_TREE.replace("Radix_Up", "Switch_Latency_ns 301\nRadix_Up"))
     path = nx.shortest_path(net, "h0", "h23")
     assert sum(net.edges[link]["delay_ps"] for link in zip(path, path[1:])) == 4_600_000 + 4 * 301_000
 
 
-def test_a_failed_link_is_down_from_the_start(write):
+def test_a_failed_link_is_down_from_the_start(tmp_path):
     text = "Nodes 24\nConnections 1\nFailures 1\n0->23 start 0 size 5\nfailure switch_type AGG switch_id 2 link_id 1\n"
-    faults = from_htsim(write("a.cm", text), write("a.topo", FAT_TREE)).faults
-    assert faults == (rdmacc.LinkDown(link=("agg2", "core2"), at_ps=0),)
-    with pytest.raises(ConfigError, match="AGG 4"):
-        from_htsim(write("b.cm", text.replace("switch_id 2", "switch_id 4")), write("a.topo", FAT_TREE))
+    assert htsim(tmp_path, text, FAT_TREE).faults == (rdmacc.LinkDown(link=("agg2", "core2"), at_ps=0),)
+    refused(lambda: htsim(tmp_path, text.replace("switch_id 2", "switch_id 4"), FAT_TREE), "AGG 4")
 
 
 def test_htsim_s_files_are_written_and_read_back(tmp_path, engine):
     net = rdmacc.leaf_spine(2, 2, 4, delay="500ns")
     work = rdmacc.ring_all_reduce([f"h{i}" for i in range(8)], "80kB")
     to_htsim(work, net, tmp_path / "ring.cm", tmp_path / "ring.topo")
-    back = from_htsim(tmp_path / "ring.cm", tmp_path / "ring.topo")
+    back = rdmacc.from_htsim(tmp_path / "ring.cm", tmp_path / "ring.topo")
     assert nx.is_isomorphic(back.network, net, edge_match=lambda one, other: one == other)
     columns = ["src", "dst", "size_bytes", "start_ps", "after"]
     pd.testing.assert_frame_equal(back.workload[columns], work[columns])
 
 
-HTSIM_MISTAKES = {
-    "comments stand in the header only": MATRIX + "# late\n",
-    "must be 2: with fewer its flows would never start": MATRIX.replace("120000 recv_done_trigger 7", "120000"),
-    "one flow and one activator": MATRIX.replace("barrier count 2", "multishot"),
-    "rdmacc does not reuse connections": MATRIX.replace("id 2", "id 1"),
-    "left out: rdmacc does not reuse": MATRIX.replace("start 0 size", "start 0 msg size"),
-    "run up to until=": MATRIX.replace("size 300000", "size 0"),
-    "htsim would read memory": MATRIX.replace(" size 300000", ""),
-    "given, or a trigger": MATRIX.replace(" start 0", ""),
-    "must not stand behind trigger": MATRIX.replace("id 4 trigger 7", "id 4 trigger 7 start 5"),
-    "behind the flow's id": MATRIX.replace("id 4 trigger 7", "trigger 7"),
-    "a whole number from 0 to 3": MATRIX.replace("3->2", "4->2"),
-    "start = 'soon'": MATRIX.replace("start 0", "start soon"),
-    "two different nodes": MATRIX.replace("3->2", "3->3"),
-    "fires without a flow": MATRIX.replace("3->2 id 5 trigger 8 size 1\n", "").replace("ons 5", "ons 4"),
-    "must be failure switch_type AGG": MATRIX + "failure AGG 0\n",
-    "three tiers from a topology": MATRIX.replace("Triggers", "Failures 1\nTriggers")
-    + "failure switch_type AGG switch_id 0 link_id 1\n",
-    "must be one of addon": MATRIX.replace("prio", "").replace("id 4", "colour 4"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("match", HTSIM_MISTAKES)
-def test_mistakes_in_a_matrix_name_file_and_line(write, match):
-    path = write("a.cm", HTSIM_MISTAKES[match])
-    with pytest.raises(ConfigError, match=match) as caught:
-        from_htsim(path, rdmacc.star(4))
-    assert f"{path}, line " in str(caught.value)
-
-
-def test_the_header_must_count_right(write):
-    with pytest.raises(ConfigError, match=r"Connections = 6 .*a\.cm, line 2.*must be 5"):
-        from_htsim(write("a.cm", MATRIX.replace("Connections 5", "Connections 6")), rdmacc.star(4))
-    with pytest.raises(ConfigError, match="Connections = None .*must be in the header"):
-        from_htsim(write("a.cm", MATRIX.replace("Connections 5\n", "")), rdmacc.star(4))
-    with pytest.raises(ConfigError, match="unit = 'ms'"):
-        from_htsim(write("a.cm", MATRIX), rdmacc.star(4), unit="ms")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "match"),
-    [
-        ("Radix_Down 2", "Radix_Down 4", "a whole number"),
-        ("Radix_Up 2", "Radix_Up 3", "Oversubscribed"),
-        ("Downlink_Latency_ns 500", "Downlink_Latency_ns 0", "at least 1"),
-        ("Radix_Down 3", "Bundle 2\nRadix_Down 3", "one link between two switches"),
-        ("Tiers 3", "Tiers 2", "the number of tier blocks"),
-        ("Radix_Down 4", "Radix_Sideways 4", "a key and a value"),
-        ("Podsize 12", "Podsize 12\nPodsize 12", "given once"),
-        ("Tiers 3", "Tiers 4", "2 or 3"),
-    ],
-)
-def test_mistakes_in_a_topology_are_errors(write, old, new, match):
-    matrix = write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n")
-    with pytest.raises(ConfigError, match=match) as caught:
-        from_htsim(matrix, write("a.topo", FAT_TREE.replace(old, new, 1)))
-    assert "a.topo" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("rows", "match"),
-    [
-        ([{"src": "h0", "dst": "h1", "size": 1}, {"src": "h0", "duration": "1us"}], "no computation"),
-        ([("h0", "h1", 1), {"src": "h1", "dst": "h0", "size": 1, "after": 0, "delay": "1us"}], "no delays"),
-        ([("h0", "h1", 1, "0.5us")], "32-bit float"),
-        ([("h0", "h1", 1), ("h1", "h0", 1, "2us", None, (0,))], "starts a triggered flow at once"),
-        ([("h0", "h1", 1), ("h1", "h0", 1), *(("h1", "h2", 1, 0, None, one) for one in (0, (0, 1)))], "one trigger"),
-    ],
-)  # fmt: skip
-def test_what_htsim_cannot_have_is_not_written(tmp_path, rows, match):
-    rows = [
-        row if isinstance(row, dict) else dict(zip(("src", "dst", "size", "start", "group", "after"), row))
-        for row in rows
-    ]
-    with pytest.raises(ConfigError, match=match):
-        to_htsim(rdmacc.messages(rows), rdmacc.star(3), tmp_path / "a.cm")
-    assert not (tmp_path / "a.cm").exists()
-
-
 # GOAL
 
 
-def test_a_goal_file_gives_the_times_worked_out_by_hand(write, engine):
-    work = from_goal(write("a.goal", GOAL))
+def test_a_goal_file_gives_the_times_worked_out_by_hand(tmp_path, engine):
+    work = goal(tmp_path, GOAL)
     result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine, progress=False)
     flows, computation = result.flows.set_index("flow"), result.computation.set_index("row")
     come = 4 * US + flows["fct_ps"][1]
@@ -276,63 +239,36 @@ def test_a_goal_file_gives_the_times_worked_out_by_hand(write, engine):
     assert computation["end_ps"].to_dict() == {0: 4 * US, 2: come + 1_500_000, 4: last}
 
 
-def test_computation_of_a_cpu_runs_one_at_a_time(write, engine):
+def test_computation_of_a_cpu_runs_one_at_a_time(tmp_path, engine):
     text = (
         "num_ranks 2\nrank 0 {\ncalc 1000\ncalc 2000\ncalc 4000 cpu 1\nsend 5b to 1\n}\nrank 1 {\nrecv 5b from 0\n}\n"
     )
-    work = from_goal(write("a.goal", text), hosts=["h2", "h0"])
+    work = goal(tmp_path, text, hosts=["h2", "h0"])
     result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine=engine, progress=False)
     assert result.computation["end_ps"].tolist() == [US, 3 * US, 4 * US]
     assert set(result.computation["host"]) == {"h2"}
 
 
-def test_hosts_may_only_compute(write, engine):
-    work = from_goal(write("c.goal", "num_ranks 1\nrank 0 {\nl1: calc 1000\nl2: calc 2000\nl2 requires l1\n}\n"))
+def test_hosts_may_only_compute(tmp_path, engine):
+    work = goal(tmp_path, "num_ranks 1\nrank 0 {\nl1: calc 1000\nl2: calc 2000\nl2 requires l1\n}\n")
     result = rdmacc.simulate(rdmacc.star(2), work, "rccc", engine=engine, progress=False)
     assert result.computation["end_ps"].tolist() == [US, 3 * US]
     assert (len(result.flows), result.now_ps, result.summary().flows) == (0, 3 * US, 0)
-    with pytest.raises(ConfigError, match="computation only"):
-        rdmacc.offered_load(work, rdmacc.star(2))
+    refused(lambda: rdmacc.offered_load(work, rdmacc.star(2)), "computation only")
 
 
-def test_what_requires_a_send_may_wait_for_its_start_only(write, engine):
+def test_what_requires_a_send_may_wait_for_its_start_only(tmp_path, engine):
     text = "num_ranks 2\nrank 0 {\ns: send 5000b to 1\nc: calc 10\nc requires s\n}\nrank 1 {\nrecv 5000b from 0\n}\n"
     ends = []
     for send_done in ("acknowledged", "start"):
-        work = from_goal(write("a.goal", text), send_done=send_done)
+        work = goal(tmp_path, text, send_done=send_done)
         ends.append(rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).computation["end_ps"][0])
     acked = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).flows["fct_acked_ps"][0]
     assert ends == [acked + 10_000, 10_000]
 
 
-def test_irequires_waits_for_what_the_other_one_waits_for(write):
-    text = GOAL.replace("r requires s\n", "r irequires s\n")
-    assert from_goal(write("a.goal", text))["after"].tolist()[-1] == (0, 3)
-
-
-GOAL_MISTAKES = {
-    "num_ranks N": GOAL.replace("num_ranks 2", "ranks 2"),
-    "rank 1 {": GOAL.replace("rank 1 {", "rank 2 {"),
-    "defined above": GOAL.replace("w requires a", "w requires z"),
-    "which operation a wildcard matches": GOAL.replace("from 0", "from -1"),
-    "chooses its link by hash": GOAL.replace("cpu 1", "cpu 1 nic 2"),
-    "alone on its line": GOAL.replace("calc 4000", "calc 4000 // four"),
-    "equal numbers of sends and receives": GOAL.replace("recv 16b from 1 tag 4", "recv 16b from 1 tag 5"),
-    "which one matches would depend on time": GOAL.replace(
-        "b requires w", "b requires w\nv: calc 9 cpu 2\nd: send 1b to 0 tag 4\nd requires v"
-    ).replace("r requires s", "recv 1b from 1 tag 4"),
-    "must not make operations wait": GOAL.replace("s: send", "r: recv 16b from 1 tag 4\ns: send").replace(
-        "s requires c\nr: recv 16b from 1 tag 4\nr requires s", "s requires r"
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("match", GOAL_MISTAKES)
-def test_mistakes_in_a_goal_file_name_file_and_line(write, match):
-    path = write("a.goal", GOAL_MISTAKES[match])
-    with pytest.raises(ConfigError, match=match) as caught:
-        from_goal(path)
-    assert f"{path}, line " in str(caught.value)
+def test_irequires_waits_for_what_the_other_one_waits_for(tmp_path):
+    assert goal(tmp_path, GOAL.replace("r requires s\n", "r irequires s\n"))["after"].tolist()[-1] == (0, 3)
 
 
 def ring(ranks, rounds):
@@ -375,28 +311,23 @@ def there_and_back(_, rounds):
 
 
 @pytest.mark.parametrize(("lines", "ranks", "messages"), [(ring, 4, 4), (beside, 2, 1), (there_and_back, 2, 2)])
-def test_messages_of_one_tag_may_be_ordered_by_what_they_wait_for(write, monkeypatch, lines, ranks, messages):
+def test_messages_of_one_tag_may_be_ordered_by_what_they_wait_for(tmp_path, monkeypatch, lines, ranks, messages):
     """And the search for that order looks at each operation a few times at most, however long the file."""
     steps = []
     known = operations._Order._known
     monkeypatch.setattr(operations._Order, "_known", lambda *args: steps.append(args) or known(*args))
-    work = from_goal(write("a.goal", "\n".join([f"num_ranks {ranks}", *lines(ranks, 200)]) + "\n"))
+    work = goal(tmp_path, "\n".join([f"num_ranks {ranks}", *lines(ranks, 200)]) + "\n")
     assert (work["size_bytes"] >= 1).sum() == 200 * messages
     assert len(steps) < 8 * 200 * ranks
     if lines is ring:
         assert all(len(one) <= 1 for one in work["after"])
 
 
-def test_a_goal_file_must_have_all_its_ranks(write):
-    with pytest.raises(ConfigError, match="num_ranks = 3"):
-        from_goal(write("a.goal", GOAL.replace("num_ranks 2", "num_ranks 3")))
-
-
 # HPCC
 
 
-def test_flows_and_topology_of_the_hpcc_simulator(write):
-    net, work, faults = from_hpcc(write("flow.txt", FLOWS), write("topology.txt", TWO_RACKS))
+def test_flows_and_topology_of_the_hpcc_simulator(tmp_path):
+    net, work, faults = racks(tmp_path, TWO_RACKS)
     assert work[["src", "dst", "size_bytes", "start_ps"]].to_numpy().tolist() == [
         ["h0", "h3", 250_000, 0],
         ["h1", "h3", 250_000, 0],
@@ -411,7 +342,7 @@ def test_hpcc_s_files_are_written_and_read_back(tmp_path):
     net = rdmacc.leaf_spine(2, 2, 4, delay="1500ns")
     work = rdmacc.poisson(net, "web_search", 0.3, count=50).iloc[::-1]
     to_hpcc(work, net, tmp_path / "flow.txt", tmp_path / "topology.txt")
-    back = from_hpcc(tmp_path / "flow.txt", tmp_path / "topology.txt")
+    back = rdmacc.from_hpcc(tmp_path / "flow.txt", tmp_path / "topology.txt")
     assert nx.is_isomorphic(back.network, net, edge_match=lambda one, other: one == other)
     columns = ["src", "dst", "size_bytes", "start_ps"]
     assert back.workload[columns].to_numpy().tolist() == work[columns].iloc[::-1].to_numpy().tolist()
@@ -420,11 +351,11 @@ def test_hpcc_s_files_are_written_and_read_back(tmp_path):
 STAR = "5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1us 0\n" for host in range(4))
 
 
-def test_priority_groups_take_turns_behind_group_0(write, tmp_path, engine):
+def test_priority_groups_take_turns_behind_group_0(tmp_path, engine):
     """Four groups to one host: that of group 0 is first, the others end together; written and read back likewise."""
     flows = [(0, 3, 4, 10**5), (1, 3, 3, 10**6), (2, 3, 0, 10**6), (0, 3, 3, 9 * 10**5)]
     text = f"{len(flows)}\n" + "".join(f"{src} {dst} {group} 100 {size} 2\n" for src, dst, group, size in flows)
-    read = from_hpcc(write("flow.txt", text), write("topology.txt", STAR))
+    read = hpcc(tmp_path, text, STAR)
     result = rdmacc.simulate(read.network, read.workload, "line-rate", engine=engine, progress=False)
     end = result.flows.set_index("flow")["fct_us"]
     byte_us = 8e-5 * (1048 + 64) / 1000
@@ -432,22 +363,9 @@ def test_priority_groups_take_turns_behind_group_0(write, tmp_path, engine):
     assert end[0] == pytest.approx(end[2] + 2 * 10**5 * byte_us, rel=0.1), "one packet of two until it is done"
     assert max(end) == pytest.approx(3 * 10**6 * byte_us, rel=0.05)
     to_hpcc(read.workload, read.network, tmp_path / "f", tmp_path / "t")
-    again = from_hpcc(tmp_path / "f", tmp_path / "t").workload
+    again = rdmacc.from_hpcc(tmp_path / "f", tmp_path / "t").workload
     columns = ["src", "dst", "size_bytes", "priority", "in_turn"]
     assert again[columns].to_numpy().tolist() == read.workload[columns].to_numpy().tolist()
-
-
-@pytest.mark.parametrize(
-    ("changes", "match"),
-    [
-        ({"priority": [3, 4, 5]}, "one class before the others"),
-        ({"priority": [3, 3, 4], "in_turn": [True, False, True]}, "one class before the others"),
-    ],
-)
-def test_classes_that_its_switches_do_not_have_are_not_written(tmp_path, changes, match):
-    work = rdmacc.messages([("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]).assign(**changes)
-    with pytest.raises(ConfigError, match=match):
-        to_hpcc(work, rdmacc.star(3), tmp_path / "f", tmp_path / "t")
 
 
 @pytest.mark.parametrize(
@@ -462,8 +380,7 @@ def test_classes_that_cannot_take_turns_are_errors(changes, match):
     work = rdmacc.messages([("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]).assign(**changes)
     scheme = rdmacc.scheme("dcqcn")
     scheme = dataclasses.replace(scheme, queueing=scheme.queueing.replace(lanes=2))
-    with pytest.raises(ConfigError, match=match):
-        rdmacc.Simulation(rdmacc.star(3), work, scheme if "lanes" in match else "dcqcn")
+    refused(lambda: rdmacc.Simulation(rdmacc.star(3), work, scheme if "lanes" in match else "dcqcn"), match)
 
 
 FORKS = {
@@ -476,72 +393,32 @@ FORKS = {
 
 
 @pytest.mark.parametrize("name", FORKS)
-def test_forks_of_the_hpcc_simulator_are_read(write, name):
-    topology, flow = FORKS[name]
-    net, work, _ = from_hpcc(write("f.txt", f"1\n{flow}\n"), write("t.txt", topology))
-    plain = from_hpcc(write("f.txt", "1\n0 1 3 100 1000000 2\n"), write("s.txt", STAR))
+def test_forks_of_the_hpcc_simulator_are_read(tmp_path, name):
+    text, flow = FORKS[name]
+    net, work, _ = hpcc(tmp_path, f"1\n{flow}\n", text)
+    plain = hpcc(tmp_path, "1\n0 1 3 100 1000000 2\n", STAR)
     assert list(net.edges(data=True)) == list(plain.network.edges(data=True))
     pd.testing.assert_frame_equal(work, plain.workload)
-    large = from_hpcc(write("f.txt", f"1\n{flow.replace('000000 ', '000000000000 ')}\n"), write("t.txt", topology))
+    large = hpcc(tmp_path, f"1\n{flow.replace('000000 ', '000000000000 ')}\n", text)
     assert large.workload["size_bytes"].tolist() == [10**12], "sizes have 64 bits"
 
 
-def test_gpus_with_an_nvswitch_use_it_inside_their_server(write, engine):
+def test_gpus_with_an_nvswitch_use_it_inside_their_server(tmp_path, engine):
     """Two servers of two GPUs, all on one switch too: as many hops. The link of 2,880 Gb/s and that of 400."""
     links = [f"{gpu} {4 + gpu // 2} 2880Gbps 25ns 0\n{gpu} 6 400Gbps 500ns 0\n" for gpu in range(4)]
     text = "7 2 2 1 8 H100\n4 5 6\n" + "".join(links)
-    read = from_hpcc(write("f.txt", "2\n0 2 3 100 10000000 2\n3 2 3 100 10000000 2\n"), write("t.txt", text))
+    read = hpcc(tmp_path, "2\n0 2 3 100 10000000 2\n3 2 3 100 10000000 2\n", text)
     flows = rdmacc.simulate(read.network, read.workload, "line-rate", engine=engine, progress=False).flows
     expected = [8e6 * 10**7 / rate for rate in (400e9, 2880e9)]
     assert flows.sort_values("flow")["fct_us"].tolist() == pytest.approx(expected, rel=0.08)
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new", "match"),
-    [
-        ("flow", "2 4 3 100 1000 2.000010\nthe shipped files have help here\n", "2 4 3 100", "ends before"),
-        ("flow", "1 3 3 100 250000 2.0", "1 3 3 100 250000 1.0", "at least 2 s"),
-        ("flow", "0 3 3 100 250000 2.0", "0 3 3 100 250000 2.1", "no earlier than"),
-        ("flow", "0 3 3", "0 5 3", "a host, not a switch"),
-        ("flow", "0 3 3", "0 3 9", "a whole number from 0 to 7"),
-        ("topology", "0.001ms", "0.001 ms", "delay = '0.001'"),
-        ("topology", "100Gbps", "100Gigabits", "as ns-3 has it"),
-        ("topology", "1 5 100Gbps", "0 5 100Gbps", "between two nodes"),
-        ("topology", "7 2 6\n5 6\n", "7 2 6\n5\n", "the number of those listed"),
-        ("topology", "5 6\n", "5 5\n", "different from the others"),
-        ("topology", "0.0001", "2", "a probability"),
-        ("topology", "0.001ms", "0.0000000001ms", "a whole number of ps"),
-        ("topology", "25Gbps", "0Gbps", "at least 1 Mb/s"),
-    ],
-)
-def test_mistakes_in_the_hpcc_simulator_s_files_name_file_and_line(write, name, old, new, match):
-    texts = {"flow": FLOWS, "topology": TWO_RACKS}
-    texts[name] = texts[name].replace(old, new, 1)
-    paths = {key: write(f"{key}.txt", text) for key, text in texts.items()}
-    with pytest.raises(ConfigError, match=match) as caught:
-        from_hpcc(paths["flow"], paths["topology"])
-    assert f"{paths[name]}, line " in str(caught.value)
-
-
-def test_flows_that_wait_are_not_written(tmp_path):
-    work = rdmacc.ring_all_reduce(["h0", "h1"], "1kB")
-    with pytest.raises(ConfigError, match="do not wait for each other"):
-        to_hpcc(work, rdmacc.star(2), tmp_path / "f", tmp_path / "t")
-
-
 # SimAI
 
-LAYERS = """\
-HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4
-2
-embed -1 1000 ALLREDUCE 100000 2000 NONE 0 3000 ALLREDUCE 400000 50
-mlp -1 5000 ALLGATHER 200000 7000 REDUCESCATTER 200000 9000 REDUCESCATTER 400000 50
-"""
 
-
-def test_layers_pass_forward_then_backward(write):
+def test_layers_pass_forward_then_backward(tmp_path):
     """Collectives of weight gradients hold up nothing but their update; sizes are those of the larger buffer."""
-    work = from_simai(write("w.txt", LAYERS))
+    work = simai(tmp_path, LAYERS)
     assert work["size_bytes"].sum() == 2 * (2 * 10**5 + 2 * 2 * 10**5) + 2 * (2 * 4 * 10**5 + 4 * 10**5)
     result = rdmacc.simulate(rdmacc.star(4), work, "line-rate", progress=False)
     table = result.collectives.groupby("operation")[["start_ps", "time_ps"]].agg(list)
@@ -554,22 +431,6 @@ def test_layers_pass_forward_then_backward(write):
     weights = backward + int(scattered["time_ps"][0]) + 9 * US
     assert max(scattered["start_ps"]) == weights
     assert max(forward["start_ps"]) == weights + 5 * US, "it does not wait for the weights of the layer before"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "match"),
-    [
-        ("pp: 1", "pp: 4", "pp: = '4'"), ("all_gpus: 4", "all_gpus: 5", "a multiple of 2"),
-        ("2\n", "3\n", "layers = 3"), ("NONE", "BROADCAST", "collective of input gradient"),
-        ("9000", "-1", "time of weight gradient"),
-        ("all_gpus: 4", "all_gpus: 900000", "at most"), (" 50\n", "\n", "of 12 words"),
-        ("all_gpus: 4", "", "all_gpus: ="),
-    ],
-)  # fmt: skip
-def test_mistakes_in_simai_s_layers_name_the_file(write, old, new, match):
-    with pytest.raises(ConfigError, match=match) as caught:
-        from_simai(write("w.txt", LAYERS.replace(old, new, 1)))
-    assert "w.txt" in str(caught.value)
 
 
 # Graphs
@@ -585,10 +446,10 @@ PAIR = {
 
 
 @pytest.mark.parametrize("key", ["edges", "links"])
-def test_node_link_json(write, key):
+def test_node_link_json(tmp_path, key):
     content = dict(PAIR)
     content[key] = content.pop("edges")
-    net = topology.from_node_link(write("pair.json", json.dumps(content)))
+    net = node_link(tmp_path, json.dumps(content))
     assert net.edges["a", "s"] == {"rate_bps": 1e11, "delay_ps": US}
     assert net.edges["b", "s"] == {"rate_bps": 25e9, "delay_ps": 500_000}
     assert net.nodes["s"] == {"kind": "switch", "buffer_bytes": 1048576}
@@ -598,8 +459,7 @@ def test_node_link_json(write, key):
 def test_graphml_as_networkx_writes_it(tmp_path):
     graph = nx.relabel_nodes(rdmacc.star(3), {"h0": 0, "h1": 1, "h2": 2, "s0": 3})
     del graph.graph["tiers"]  # GraphML has no lists
-    nx.write_graphml(graph, tmp_path / "a.graphml")
-    net = topology.from_graphml(tmp_path / "a.graphml", node_type=int)
+    net = graphml(tmp_path, graph, node_type=int)
     assert topology.hosts(net) == [0, 1, 2]
     assert net.edges[0, 3] == {"rate_bps": 1e11, "delay_ps": US}
 
@@ -608,15 +468,10 @@ def test_attributes_of_other_names_are_read_with_their_unit(tmp_path):
     graph = nx.Graph()
     for host in ("a", "b"):
         graph.add_edge(host, "s", LinkSpeedRaw=25_000_000_000, latency="2us")
-    nx.write_graphml(graph, tmp_path / "a.graphml")
-    net = topology.from_graphml(tmp_path / "a.graphml", rate=("LinkSpeedRaw", "bps"), delay="latency")
+    net = graphml(tmp_path, graph, rate=("LinkSpeedRaw", "bps"), delay="latency")
     assert net.edges["a", "s"] == {"rate_bps": 25e9, "delay_ps": 2 * US}
-    with pytest.raises(ConfigError, match="a string with a unit"):
-        topology.from_graphml(tmp_path / "a.graphml", rate="LinkSpeedRaw", delay="latency")
-    with pytest.raises(ConfigError, match="stored as 'speed'"):
-        topology.from_graphml(tmp_path / "a.graphml", rate="speed", delay="latency")
-    with pytest.raises(ConfigError, match=r"a\.graphml, edge"):
-        topology.from_graphml(tmp_path / "a.graphml", delay="latency")
+    for rate, words in (("LinkSpeedRaw", "a string with a unit"), ("speed", "stored as 'speed'"), (None, "edge")):
+        refused(lambda: graphml(tmp_path, graph, rate=rate, delay="latency"), words, "a.graphml, edge")
 
 
 @pytest.fixture
@@ -656,36 +511,140 @@ def test_a_public_network_loads_in_one_line_and_runs(cities):
         ({"rate": "1Gbps", "delay": "1ms", "parallel": "refused"}, "there are several links"),
         ({"rate": "1Gbps", "delay": "1ms", "parallel": "both"}, "parallel = 'both'"),
         ({"rate": ("LinkSpeedRaw", "bps"), "delay": "1ms"}, "stored as 'LinkSpeedRaw'"),
-        ({"rate": "1Gbps"}, "edge Roma-Sea.*: must be set on every link, such as delay='1us'"),
+        ({"rate": "1Gbps"}, "edge Roma-Sea): must be set on every link, such as delay='1us'"),
         ({"rate": "1Gbps", "delay": "1ms", "hosts": 2 * 10**9}, "hosts = 2000000000"),
     ],
 )
 def test_what_a_public_network_lacks_is_given_or_an_error(cities, arguments, expected):
     if isinstance(expected, str):
-        with pytest.raises(ConfigError, match=expected):
-            topology.from_graphml(cities, **arguments)
+        refused(lambda: topology.from_graphml(cities, **arguments), expected)
     else:
         assert topology.from_graphml(cities, **arguments).edges["Bern", "Roma"]["rate_bps"] == expected
 
 
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"directed": True}, "directed links"),
-        (
-            {"edges": [{"source": "a", "target": "s", "rate": 10**11, "delay": "1us"}]},
-            r"pair\.json, edge a-s.*: must be a string with a unit",
-        ),
-        ({"nodes": 5}, "a node-link JSON file"),
+# Mistakes
+
+
+FAILURE = "failure switch_type AGG switch_id 0 link_id 1\n"
+MISTAKES = {
+    (htsim, MATRIX, "a.cm, line "): [
+        ("comments stand in the header only", "oneshot\n", "oneshot\n# late\n"),
+        ("must be 2: with fewer its flows would never start", "120000 recv_done_trigger 7", "120000"),
+        ("one flow and one activator", "barrier count 2", "multishot"),
+        ("rdmacc does not reuse connections", "id 2", "id 1"),
+        ("left out: rdmacc does not reuse", "start 0 size", "start 0 msg size"),
+        ("run up to until=", "size 300000", "size 0"),
+        ("htsim would read memory", " size 300000", ""),
+        ("given, or a trigger", " start 0", ""),
+        ("must not stand behind trigger", "id 4 trigger 7", "id 4 trigger 7 start 5"),
+        ("behind the flow's id", "id 4 trigger 7", "trigger 7"),
+        ("a whole number from 0 to 3", "3->2", "4->2"),
+        ("start = 'soon'", "start 0", "start soon"),
+        ("two different nodes", "3->2", "3->3"),
+        ("fires without a flow", "3->2 id 5 trigger 8 size 1\n", "", "ons 5", "ons 4"),
+        ("must be failure switch_type AGG", "oneshot\n", "oneshot\nfailure AGG 0\n"),
+        ("three tiers from a topology", "oneshot\n", f"oneshot\n{FAILURE}", "Triggers", "Failures 1\nTriggers"),
+        ("must be one of addon", "id 4", "colour 4"),
+        ("Connections = 6", "Connections 5", "Connections 6"),
     ],
+    (htsim, MATRIX, "a.cm"): [("Connections = None", "Connections 5\n", "")],
+    (fat_tree, FAT_TREE, "a.topo"): [
+        ("a whole number", "Radix_Down 2", "Radix_Down 4"),
+        ("Oversubscribed", "Radix_Up 2", "Radix_Up 3"),
+        ("at least 1", "Downlink_Latency_ns 500", "Downlink_Latency_ns 0"),
+        ("one link between two switches", "Radix_Down 3", "Bundle 2\nRadix_Down 3"),
+        ("the number of tier blocks", "Tiers 3", "Tiers 2"),
+        ("a key and a value", "Radix_Down 4", "Radix_Sideways 4"),
+        ("given once", "Podsize 12", "Podsize 12\nPodsize 12"),
+        ("2 or 3", "Tiers 3", "Tiers 4"),
+    ],
+    (goal, GOAL, "a.goal, line "): [
+        ("num_ranks N", "num_ranks 2", "ranks 2"),
+        ("rank 1 {", "rank 1 {", "rank 2 {"),
+        ("defined above", "w requires a", "w requires z"),
+        ("which operation a wildcard matches", "from 0", "from -1"),
+        ("chooses its link by hash", "cpu 1", "cpu 1 nic 2"),
+        ("alone on its line", "calc 4000", "calc 4000 // four"),
+        ("equal numbers of sends and receives", "recv 16b from 1 tag 4", "recv 16b from 1 tag 5"),
+        ("which one matches would depend on time", "r requires s", "recv 1b from 1 tag 4",
+         "b requires w", "b requires w\nv: calc 9 cpu 2\nd: send 1b to 0 tag 4\nd requires v"),
+        ("must not make operations wait", "s: send", "r: recv 16b from 1 tag 4\ns: send",
+         "s requires c\nr: recv 16b from 1 tag 4\nr requires s", "s requires r"),
+    ],
+    (goal, GOAL, "a.goal"): [("num_ranks = 3", "num_ranks 2", "num_ranks 3")],
+    (two_racks, FLOWS, "f.txt, line "): [
+        ("ends before", "2 4 3 100 1000 2.000010\nthe shipped files have help here\n", "2 4 3 100"),
+        ("at least 2 s", "1 3 3 100 250000 2.0", "1 3 3 100 250000 1.0"),
+        ("no earlier than", "0 3 3 100 250000 2.0", "0 3 3 100 250000 2.1"),
+        ("a host, not a switch", "0 3 3", "0 5 3"),
+        ("a whole number from 0 to 7", "0 3 3", "0 3 9"),
+    ],
+    (racks, TWO_RACKS, "t.txt, line "): [
+        ("delay = '0.001'", "0.001ms", "0.001 ms"),
+        ("as ns-3 has it", "100Gbps", "100Gigabits"),
+        ("between two nodes", "1 5 100Gbps", "0 5 100Gbps"),
+        ("the number of those listed", "7 2 6\n5 6\n", "7 2 6\n5\n"),
+        ("different from the others", "5 6\n", "5 5\n"),
+        ("a probability", "0.0001", "2"),
+        ("a whole number of ps", "0.001ms", "0.0000000001ms"),
+        ("at least 1 Mb/s", "25Gbps", "0Gbps"),
+    ],
+    (simai, LAYERS, "w.txt"): [
+        ("pp: = '4'", "pp: 1", "pp: 4"),
+        ("a multiple of 2", "all_gpus: 4", "all_gpus: 5"),
+        ("layers = 3", "2\n", "3\n"),
+        ("collective of input gradient", "NONE", "BROADCAST"),
+        ("time of weight gradient", "9000", "-1"),
+        ("at most", "all_gpus: 4", "all_gpus: 900000"),
+        ("of 12 words", " 50\n", "\n"),
+        ("all_gpus: =", "all_gpus: 4", ""),
+    ],
+    (node_link, json.dumps(PAIR), "a.json"): [
+        ("directed links", '"directed": false', '"directed": true'),
+        ("edge a-s): must be a string with a unit", '"100Gbps"', "100000000000"),
+        ("a node-link JSON file", '"nodes": [', '"nodes": 5, "others": ['),
+        ("a node-link JSON file", '"pair"', "NaN"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "changes"), [(table, row[0], row[1:]) for table, rows in MISTAKES.items() for row in rows]
 )
-def test_mistakes_in_a_graph_name_the_file(write, change, match):
-    with pytest.raises(ConfigError, match=match):
-        topology.from_node_link(write("pair.json", json.dumps(PAIR | change)))
-    with pytest.raises(ConfigError, match="a node-link JSON file"):
-        topology.from_node_link(write("nan.json", json.dumps(PAIR | {"graph": {"x": float("nan")}})))
-    with pytest.raises(ConfigError, match="a GraphML file"):
-        topology.from_graphml(write("a.graphml", "<graphml"))
+def test_a_mistake_is_named_with_its_file_and_line(tmp_path, table, words, changes):
+    read, text, place = table
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new, 1)
+    refused(lambda: read(tmp_path, text), words, place)
+
+
+def test_wrong_units_and_damaged_graphs_are_errors(tmp_path):
+    refused(lambda: htsim(tmp_path, MATRIX, unit="ms"), "unit = 'ms'")
+    refused(lambda: topology.from_graphml(written(tmp_path, "b.graphml", "<graphml")), "a GraphML file")
+
+
+PAIRS = [("h0", "h1", 1), ("h1", "h0", 1)]
+
+
+@pytest.mark.parametrize(
+    ("write", "rows", "changes", "words"),
+    [
+        (to_htsim, [{"src": "h0", "dst": "h1", "size": 1}, {"src": "h0", "duration": "1us"}], {}, "no computation"),
+        (to_htsim, PAIRS, {"after": [(), (0,)], "delay_ps": [(), (1,)]}, "no delays"),
+        (to_htsim, [("h0", "h1", 1, "0.5us")], {}, "32-bit float"),
+        (to_htsim, PAIRS, {"after": [(), (0,)], "start_ps": [0, 2 * US]}, "starts a triggered flow at once"),
+        (to_htsim, [*PAIRS, *[("h1", "h2", 1)] * 2], {"after": [(), (), (0,), (0, 1)]}, "one trigger"),
+        (to_hpcc, PAIRS, {"after": [(), (0,)]}, "do not wait for each other"),
+        (to_hpcc, [{"src": "h0", "duration": "1us"}], {}, "no computation"),
+        (to_hpcc, PAIRS * 2, {"priority": [3, 4, 5, 5]}, "one class before the others"),
+        (to_hpcc, PAIRS, {"priority": [3, 4], "in_turn": [True, False]}, "one class before the others"),
+    ],
+)  # fmt: skip
+def test_what_a_simulator_cannot_have_is_not_written(tmp_path, write, rows, changes, words):
+    work = rdmacc.messages(rows).assign(**changes)
+    refused(lambda: write(work, rdmacc.star(3), tmp_path / "a", tmp_path / "b"), words)
+    assert not list(tmp_path.iterdir())
 
 
 # Files that nobody writes by accident
@@ -694,7 +653,6 @@ def test_mistakes_in_a_graph_name_the_file(write, change, match):
 DIGITS = "9" * 5000
 MANY = 2_000_000_000
 SMALL_GOAL = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
-SMALL_MATRIX = "Nodes 2\nConnections 1\n0->1 start 0 size 5\n"
 TOPO = (
     "Nodes 4\nTiers 2\nPodsize 4\nTier 0\nDownlink_speed_Gbps 1\nDownlink_Latency_ns 1\nRadix_Down 2\nRadix_Up 2\n"
     "Tier 1\nDownlink_speed_Gbps 1\nDownlink_Latency_ns 1\nRadix_Down 2\n"
@@ -704,45 +662,13 @@ FLOW = "1\n0 1 3 100 1000 2\n"
 CALC = "num_ranks 1\nrank 0 {\ncalc 5\n}\n"
 
 
-def goal(folder, text, **arguments):
-    (folder / "a.goal").write_bytes(text.encode() if isinstance(text, str) else text)
-    return rdmacc.from_goal(folder / "a.goal", **arguments)
-
-
-def htsim(folder, text, topo=None):
-    (folder / "a.cm").write_text(text)
-    (folder / "a.topo").write_text(topo or "")
-    return rdmacc.from_htsim(folder / "a.cm", folder / "a.topo" if topo else rdmacc.star(2))
-
-
-def hpcc(folder, flows, topology=SMALL_STAR):
-    (folder / "f.txt").write_text(flows)
-    (folder / "t.txt").write_text(topology)
-    return rdmacc.from_hpcc(folder / "f.txt", folder / "t.txt")
-
-
-def chakra(folder, data):
-    (folder / "a.0.et").write_bytes(data)
-    return rdmacc.from_chakra(folder / "a")
-
-
-def graphml(folder, rate="1Gbps", **arguments):
-    nx.write_graphml(nx.Graph([("a", "b", {"rate": rate})]), folder / "a.graphml")
-    return rdmacc.topology.from_graphml(folder / "a.graphml", delay="1us", **arguments)
-
-
-def node_link(folder, text):
-    (folder / "a.json").write_text(text)
-    return rdmacc.topology.from_node_link(folder / "a.json", rate="1Gbps", delay="1us")
-
-
 NODE_OF_5_GIB = bytes([3, 10, 1, 48, 255, 255, 255, 255, 15])  # metadata, then a message of 4 GiB that is not there
 CASES = {
     "goal: digits of ranks": lambda f: goal(f, SMALL_GOAL.replace("num_ranks 2", f"num_ranks {DIGITS}")),
     "goal: calc beyond time": lambda f: goal(f, CALC.replace("5", "999999999"), unit="s"),
     "goal: zipped": lambda f: goal(f, gzip.compress(bytes(10**7))),
-    "htsim: nodes": lambda f: htsim(f, SMALL_MATRIX.replace("Nodes 2", f"Nodes {MANY}")),
-    "htsim: start beyond time": lambda f: htsim(f, SMALL_MATRIX.replace("start 0", "start 9e18")),
+    "htsim: nodes": lambda f: htsim(f, SMALL_MATRIX.replace("Nodes 2", f"Nodes {MANY}"), hosts=2),
+    "htsim: start beyond time": lambda f: htsim(f, SMALL_MATRIX.replace("start 0", "start 9e18"), hosts=2),
     "htsim: hosts of a topology": lambda f: htsim(
         f, SMALL_MATRIX, TOPO.replace("Nodes 4", f"Nodes {MANY}").replace("Podsize 4", f"Podsize {MANY}")
         .replace("Down 2\nRadix_Up 2", f"Down {MANY}\nRadix_Up {MANY}").replace("Down 2", "Down 1"),
@@ -751,11 +677,11 @@ CASES = {
     "hpcc: nodes": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("3 1 2", f"{MANY} 1 2")),
     "hpcc: digits of a rate": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("25Gbps", f"{DIGITS}Gbps")),
     "hpcc: delay": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("1us", "1e999999us")),
-    "hpcc: start beyond time": lambda f: hpcc(f, FLOW.replace(" 2\n", " 1e25\n")),
+    "hpcc: start beyond time": lambda f: hpcc(f, FLOW.replace(" 2\n", " 1e25\n"), SMALL_STAR),
     "chakra: zipped": lambda f: chakra(f, gzip.compress(bytes(9 * 10**7))),
     "chakra: message": lambda f: chakra(f, NODE_OF_5_GIB),
-    "graphml: hosts": lambda f: graphml(f, hosts=MANY),
-    "node-link: digits": lambda f: node_link(f, '{"nodes": [{"id": 0}], "edges": []}'.replace("0", DIGITS)),
+    "graphml: hosts": lambda f: graphml(f, delay="1us", hosts=MANY),
+    "node-link: digits": lambda f: node_link(f, f'{{"nodes": [{{"id": {DIGITS}}}], "edges": []}}'),
     "node-link: depth": lambda f: node_link(f, "[" * 100_000),
 }  # fmt: skip
 
