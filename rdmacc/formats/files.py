@@ -7,7 +7,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.workload.choice import Hosts
@@ -68,6 +71,14 @@ def hosts_of(path: File, ranks: int, hosts: Hosts | None) -> list[Host]:
     if len(listed) < ranks:
         raise ConfigError("hosts", f"{len(listed)} hosts", f"at least {ranks}, one for each rank of {path}")
     return listed[:ranks]
+
+
+def check_rows(frame: pd.DataFrame, *checks: tuple[str, Any, str]) -> None:
+    """Raise a ConfigError for the first row that a check (column, which rows are wrong, what is allowed) finds."""
+    for name, is_wrong, allowed in checks:
+        if np.any(is_wrong):
+            row = int(np.argmax(is_wrong))
+            raise ConfigError(name, frame[name].iloc[row], allowed, f"row {frame.index[row]}")
 
 
 Value = int | bytes

@@ -21,11 +21,11 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, Loss
-from rdmacc.formats.files import File, Line, line_of, read_text, whole
+from rdmacc.formats.files import File, Line, check_rows, line_of, read_text, whole
 from rdmacc.formats.htsim import Imported
 from rdmacc.state import DATA_CLASS
-from rdmacc.topology import Graph, default_buffer_bytes
-from rdmacc.topology.base import add_host, add_link, add_switch, hosts, switches
+from rdmacc.topology import Graph
+from rdmacc.topology.base import add_link, fill_buffers, hosts, switches
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, bps, ps, time_ps
 from rdmacc.workload.choice import Hosts
@@ -43,10 +43,9 @@ class _Tokens:
 
     def __init__(self, path: File) -> None:
         self.path = path
-        self._words = [
-            (word, number) for number, line in enumerate(read_text(path).split("\n"), 1) for word in line.split()
-        ]
-        self._next = 0
+        lines = enumerate(read_text(path).split("\n"), 1)
+        self._words = [(word, number) for number, line in lines for word in line.split()]
+        self._next, self.error = 0, line_of(path, 1)
 
     def width(self) -> int:
         numbers = [number for _, number in self._words[self._next : self._next + 10]]
@@ -59,17 +58,21 @@ class _Tokens:
     def left(self) -> int:
         return len(self._words) - self._next
 
-    def take(self, field: str) -> tuple[str, Line]:
-        if self._next >= len(self._words):
-            number = self._words[-1][1] if self._words else 1
-            raise line_of(self.path, number)(field, None, "there: the file ends before what it announces")
+    def take(self, field: str) -> str:
+        """Return the next word; `error` is then that of its line."""
+        if not self.left:
+            raise self.error(field, None, "there: the file ends before what it announces")
         word, number = self._words[self._next]
-        self._next += 1
-        return word, line_of(self.path, number)
+        self._next, self.error = self._next + 1, line_of(self.path, number)
+        return word
 
     def whole(self, field: str, least: int = 0, most: int = 2**31 - 1) -> int:
-        word, error = self.take(field)
-        return whole(error, field, word, least, most)
+        word = self.take(field)
+        return whole(self.error, field, word, least, most)
+
+    def decimal(self, field: str) -> tuple[str, Decimal]:
+        word = self.take(field)
+        return word, _decimal(self.error, field, word)
 
 
 @typed
@@ -110,14 +113,11 @@ def _head(tokens: _Tokens) -> tuple[int, int, int, int]:
         fields = ("nodes", "GPUs per server", "NVSwitches", "switches", "links")
         if tokens.is_number(5):
             fields = ("nodes", "switches", "ToRs", "links", "capacity", "capacity")
-    found = {}
-    for name in fields:
-        found[name] = tokens.whole(name, int(name in ("nodes", "links")))
+    found = {name: tokens.whole(name, int(name in ("nodes", "links"))) for name in fields}
     if "NVSwitches" in found:
         tokens.take("type of GPU")
     if found["nodes"] > tokens.left:
-        allowed = "that many nodes in the file, each with a link"
-        raise ConfigError("nodes", found["nodes"], allowed, f"{tokens.path}, line 1")
+        raise line_of(tokens.path, 1)("nodes", found["nodes"], "that many nodes in the file, each with a link")
     return found["nodes"], found.get("NVSwitches", 0), found["switches"], found["links"]
 
 
@@ -126,14 +126,12 @@ def _read_topology(path: File, given: Hosts | None) -> tuple[Graph, list[Host], 
     n_nodes, n_inner, n_switches, n_links = _head(tokens)
     chips: dict[int, None] = {}
     for _ in range(n_inner + n_switches):
-        left = tokens.width()
-        word, error = tokens.take("switch")
-        chip = whole(error, "switch", word, 0, n_nodes - 1)
+        left, chip = tokens.width(), tokens.whole("switch", 0, n_nodes - 1)
         if chip in chips:
-            raise error("switch", chip, "different from the others")
+            raise tokens.error("switch", chip, "different from the others")
         chips[chip] = None
     if n_inner + n_switches and left > 1:
-        raise error("switches", n_inner + n_switches, "the number of those listed, all before the first link")
+        raise tokens.error("switches", n_inner + n_switches, "the number of those listed, all before the first link")
     computers = [node for node in range(n_nodes) if node not in chips]
     listed = [f"h{node}" for node in computers] if given is None else host_names("hosts", given)
     if len(listed) != len(computers):
@@ -142,34 +140,24 @@ def _read_topology(path: File, given: Hosts | None) -> tuple[Graph, list[Host], 
     for node, name in zip(computers, listed, strict=True):
         names[node] = name
     graph: Graph = nx.Graph()
-    for node in range(n_nodes):
-        if node in chips:
-            add_switch(graph, names[node], 1)
-        else:
-            add_host(graph, names[node])
+    for node, name in enumerate(names):
+        graph.add_node(name, kind="switch" if node in chips else "host")
     faults = []
     for _ in range(n_links):
-        ends = []
-        for field in ("link", "link"):
-            word, error = tokens.take(field)
-            ends.append(names[whole(error, field, word, 0, n_nodes - 1)])
-        if ends[0] == ends[1] or graph.has_edge(*ends):
-            raise error("link", f"{ends[0]} {ends[1]}", "between two nodes that no other link joins")
-        rate, delay = _rate(*tokens.take("rate")), _time(*tokens.take("delay"))
+        one, other = (names[tokens.whole("link", 0, n_nodes - 1)] for _ in range(2))
+        if one == other or graph.has_edge(one, other):
+            raise tokens.error("link", f"{one} {other}", "between two nodes that no other link joins")
+        rate, delay = _rate(tokens.take("rate"), tokens.error), _time(tokens.take("delay"), tokens.error)
         try:
-            add_link(graph, ends[0], ends[1], bps(rate), ps(delay))
+            add_link(graph, one, other, bps(rate), ps(delay))
         except ConfigError as wrong:
-            raise error(wrong.field, wrong.value, wrong.allowed) from None
-        word, error = tokens.take("error")
-        chance = float(_decimal(error, "error", word))
+            raise tokens.error(wrong.field, wrong.value, wrong.allowed) from None
+        word, chance = tokens.decimal("error")
         if not 0 <= chance <= 1:
-            raise error("error", word, "a probability")
+            raise tokens.error("error", word, "a probability")
         if chance:
-            faults.append(Loss(data=chance, control=chance, links=((ends[0], ends[1]), (ends[1], ends[0]))))
-    for chip in chips:
-        links = [(link["rate_bps"], link["delay_ps"]) for link in graph[names[chip]].values()]
-        fastest = max((rate for rate, _ in links), default=bps(10**9))
-        graph.nodes[names[chip]]["buffer_bytes"] = default_buffer_bytes(fastest, links)
+            faults.append(Loss(data=float(chance), control=float(chance), links=((one, other), (other, one))))
+    fill_buffers(graph)
     graph.graph["name"] = Path(path).stem
     return graph, names, {names[chip] for chip in list(chips)[:n_inner]}, tuple(faults)
 
@@ -192,32 +180,29 @@ def _read_flows(path: File, names: list[Host], network: Graph, origin_ps: int) -
     tokens = _Tokens(path)
     count = tokens.whole("flows", 1)
     has_port = tokens.width() != 5  # ConWeave's flows have none
-    ends: list[list[Host]] = [[], []]
-    sizes: list[int] = []
-    starts: list[int] = []
-    groups: list[int] = []
+    rows: list[tuple[Host, Host, int, int, int]] = []
     for _ in range(count):
-        for listed, field in zip(ends, ("src", "dst"), strict=True):
-            word, error = tokens.take(field)
-            node = whole(error, field, word, 0, len(names) - 1)
+        ends = []
+        for field in ("src", "dst"):
+            node = tokens.whole(field, 0, len(names) - 1)
             if network.nodes[names[node]]["kind"] != "host":
-                raise error(field, node, "a host, not a switch")
-            listed.append(names[node])
-        if ends[0][-1] == ends[1][-1]:
-            raise error("dst", node, "must differ from src")
-        groups.append(tokens.whole("pg", 0, 7))
+                raise tokens.error(field, node, "a host, not a switch")
+            ends.append(names[node])
+        if ends[0] == ends[1]:
+            raise tokens.error("dst", node, "must differ from src")
+        group = tokens.whole("pg", 0, 7)
         if has_port:
             tokens.whole("dport")
-        sizes.append(tokens.whole("size", 1, 2**62))
-        word, error = tokens.take("start")
-        start_ps = _decimal(error, "start", word) * 10**12 - origin_ps
+        size, (word, start_s) = tokens.whole("size", 1, 2**62), tokens.decimal("start")
+        start_ps = start_s * 10**12 - origin_ps
         if not 0 <= start_ps <= 10**18 or start_ps != start_ps.to_integral_value():
             least = format(Decimal(origin_ps) / 10**12, "f")
-            raise error("start", word, f"a whole number of ps, at least {least} s and at most 10**6 s later")
-        if starts and start_ps < starts[-1]:
-            raise error("start", word, "no earlier than that of the flow before: ns-3 would stop")
-        starts.append(int(start_ps))
-    frame = from_columns(ends[0], ends[1], np.array(sizes), np.array(starts))
+            raise tokens.error("start", word, f"a whole number of ps, at least {least} s and at most 10**6 s later")
+        if rows and start_ps < rows[-1][3]:
+            raise tokens.error("start", word, "no earlier than that of the flow before: ns-3 would stop")
+        rows.append((ends[0], ends[1], size, int(start_ps), group))
+    src, dst, sizes, starts, groups = zip(*rows, strict=True)
+    frame = from_columns(src, dst, np.array(sizes), np.array(starts))
     used = sorted(set(groups))
     if len(used) > 1:
         frame["priority"] = [DATA_CLASS + used.index(group) for group in groups]
@@ -279,23 +264,19 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
         two classes unless they take turns.
     """
     frame, begin_ps = messages(workload), time_ps(origin, field="origin")
-    groups = _groups(frame)
-    computes = computation(frame)
     numbers = {name: number for number, name in enumerate([*hosts(network), *switches(network)])}
+    check_rows(
+        frame,
+        ("duration_ps", computation(frame), "missing: the file has no computation"),
+        ("after", frame["after"].map(len) > 0, "empty: flows in the file do not wait for each other"),
+        ("size_bytes", frame["size_bytes"] >= 2**32, "below 2**32"),
+        *((end, ~frame[end].isin(numbers), "a host of the network") for end in ("src", "dst")),
+    )
     lines = [str(len(frame))]
-    for row in np.argsort(frame["start_ps"].to_numpy(), kind="stable").tolist():
-        one = frame.iloc[row]
-        for name, wrong, allowed in (
-            ("duration_ps", computes[row], "missing: the file has no computation"),
-            ("after", len(one["after"]) > 0, "empty: flows in the file do not wait for each other"),
-            ("size_bytes", one["size_bytes"] >= 2**32, "below 2**32"),
-            ("src", one["src"] not in numbers, "a host of the network"),
-            ("dst", one["dst"] not in numbers, "a host of the network"),
-        ):
-            if wrong:
-                raise ConfigError(name, one[name], allowed, f"row {frame.index[row]}")
-        start = format(Decimal(begin_ps + int(one["start_ps"])) / 10**12, ".12f")
-        lines.append(f"{numbers[one['src']]} {numbers[one['dst']]} {groups[row]} 100 {one['size_bytes']} {start}")
+    ordered = frame.assign(pg=_groups(frame)).sort_values("start_ps", kind="stable")
+    for src, dst, size, start_ps, pg in ordered[["src", "dst", "size_bytes", "start_ps", "pg"]].to_numpy().tolist():
+        start = format(Decimal(begin_ps + start_ps) / 10**12, ".12f")
+        lines.append(f"{numbers[src]} {numbers[dst]} {pg} 100 {size} {start}")
     chips = [str(numbers[name]) for name in switches(network)]
     head = [f"{len(numbers)} {len(chips)} {network.number_of_edges()}", " ".join(chips)]
     Path(topology).write_text("\n".join([*head, *_links(network, numbers)]) + "\n")

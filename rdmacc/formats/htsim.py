@@ -21,7 +21,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault
-from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
+from rdmacc.formats.files import File, Line, check_rows, hosts_of, line_of, read_text, whole
 from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
 from rdmacc.lifetimes import uncollected
 from rdmacc.topology import Graph
@@ -373,25 +373,15 @@ def to_htsim(
 
 def _check_writable(frame: pd.DataFrame, numbers: dict[Host, int], unit_ps: int) -> None:
     """Raise a ConfigError for the first row that htsim cannot express."""
-    has_delay = frame["delay_ps"].map(any) if "delay_ps" in frame else pd.Series(False, frame.index)
-    for name, wrong, allowed in (
-        ("duration_ps", pd.Series(computation(frame), frame.index), "missing: htsim has no computation"),
-        ("delay_ps", has_delay, "0: htsim has no delays"),
-        ("src", ~frame["src"].isin(numbers), "a host of the network"),
-        ("dst", ~frame["dst"].isin(numbers), "a host of the network"),
+    start_ps, waits = frame["start_ps"], frame["after"].map(len) > 0
+    units = start_ps // unit_ps
+    is_inexact = (units * unit_ps != start_ps) | (units.astype(np.float32).astype(np.int64) != units)
+    check_rows(
+        frame,
+        ("duration_ps", computation(frame), "missing: htsim has no computation"),
+        ("delay_ps", frame["delay_ps"].map(any) if "delay_ps" in frame else False, "0: htsim has no delays"),
+        *((end, ~frame[end].isin(numbers), "a host of the network") for end in ("src", "dst")),
         ("size_bytes", frame["size_bytes"] > _LARGEST, "at most 2**31 - 1"),
-    ):
-        if wrong.any():
-            row = int(np.argmax(wrong.to_numpy()))
-            raise ConfigError(name, frame[name].iloc[row], allowed, f"row {frame.index[row]}")
-    for label, start_ps, after in zip(frame.index, frame["start_ps"].tolist(), frame["after"], strict=True):
-        units = start_ps // unit_ps
-        if after and start_ps:
-            raise ConfigError("start_ps", start_ps, "0: htsim starts a triggered flow at once", f"row {label}")
-        if units * unit_ps != start_ps or int(np.float32(units)) != units:
-            raise ConfigError(
-                "start_ps",
-                start_ps,
-                f"a multiple of {unit_ps} ps that a 32-bit float represents exactly",
-                f"row {label}",
-            )
+        ("start_ps", waits & (start_ps > 0), "0: htsim starts a triggered flow at once"),
+        ("start_ps", is_inexact, f"a multiple of {unit_ps} ps that a 32-bit float represents exactly"),
+    )

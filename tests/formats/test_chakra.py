@@ -7,6 +7,7 @@ import pytest
 import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.formats import files, from_chakra
+from tests.support import refused
 
 US = 10**6
 COMP, SEND, RECV, COLL = 4, 5, 6, 7
@@ -225,13 +226,11 @@ def test_mistakes_in_a_trace_name_the_file_and_what_is_wrong(write, ranks, match
 def test_all_ranks_must_have_a_file(write):
     path = write([node(1, COMP, duration_us=1)], [])
     (path.parent / "step.0.et").unlink()
-    with pytest.raises(ConfigError, match=r"followed by \.0\.et"):
-        from_chakra(path)
+    refused(lambda: from_chakra(path), "followed by .0.et")
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_trace_of_pytorch_is_named_as_what_it_is(tmp_path, pack):
     path = tmp_path / "trace.json"
     path.write_bytes(pack(b' {"schema": "1.1.0", "nodes": []}'))
-    with pytest.raises(ConfigError, match=r"a JSON trace.*chakra_converter"):
-        from_chakra(path)
+    refused(lambda: from_chakra(path), "a JSON trace", "chakra_converter")

@@ -13,8 +13,8 @@ import pytest
 
 import rdmacc
 from rdmacc import probes
-from rdmacc.errors import ConfigError
 from rdmacc.workload import Nccl, nccl
+from tests.support import refused
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +107,7 @@ def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):
     assert saved.job_of_host == result.job_of_host == {"h0": "a", "h1": "a"}
     assert [text.get_text() for text in again.texts] == ["a"], "a saved result tells jobs apart"
     assert [bar.get_width() for bar in again.patches] == [bar.get_width() for bar in axes.patches]
-    with pytest.raises(ConfigError, match="h7"):
-        result.plot.step(hosts=["h7"])
+    refused(lambda: result.plot.step(hosts=["h7"]), "h7")
 
 
 def test_a_timeline_for_perfetto_has_each_span_of_each_host(tmp_path):
@@ -146,8 +145,7 @@ def test_the_page_and_the_pictures(tmp_path):
     with Image.open(shown.save(tmp_path / "x.gif")) as moving:
         assert moving.n_frames == shown.utilisation.shape[1]
     assert "0: h1 to h0" in str([text.get_text() for text in result.plot.network("10us").get_legend().get_texts()])
-    with pytest.raises(ConfigError, match="ends in .html or .gif"):
-        shown.save(tmp_path / "x.mp4")
+    refused(lambda: shown.save(tmp_path / "x.mp4"), "ends in .html or .gif")
 
 
 @pytest.mark.parametrize("recorded", ["trace", "explain"])
@@ -170,7 +168,5 @@ def test_links_and_queues_agree_with_probes(recorded):
 
 def test_errors():
     result = incast(explain=True)
-    with pytest.raises(ConfigError, match=r"at least .*3 MB"):
-        result.animate("1ns")
-    with pytest.raises(ConfigError, match="up to the run's"):
-        result.plot.network("1s")
+    refused(lambda: result.animate("1ns"), "at least ", "3 MB")
+    refused(lambda: result.plot.network("1s"), "up to the run's")

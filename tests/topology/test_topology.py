@@ -103,8 +103,7 @@ def test_a_host_may_send_more_slowly_than_its_link():
     assert topology.base_rtt_ps(graph, "h1", "h0") == topology.describe(graph).base_rtt_ps == us(12) + one_way + back
     assert topology.bdp_bytes(graph, "h1", "h0", 0, 0) == round(43e9 * 12e-6 / 8)
     graph.nodes["h0"]["rate_bps"] = -1
-    with pytest.raises(ConfigError, match=r"rate_bps = -1 \(node h0\): must be a positive"):
-        topology.validate(graph)
+    refused(lambda: topology.validate(graph), "rate_bps = -1 (node h0): must be a positive")
 
 
 def test_base_rtt_of_a_star():
