@@ -50,7 +50,7 @@ from .framework.bands import *
 from .framework.case import CaseFigure, in_order_fct_ps
 from .framework.claim import Claim, Measured, NotJudged
 from .framework.experiment import Experiment, Run
-from .framework.panels import Bars, Distributions, Lines, Panel, Sketch, Traces, draw_blocks, draw_panels
+from .framework.panels import Bars, Distributions, Lines, Listing, Panel, Sketch, Traces, draw_blocks, draw_panels
 from .framework.point import Point, check_scale
 from .framework.reading import DEFAULT
 from .framework.registry import experiment, load_summary, register_experiment, select, summary_path

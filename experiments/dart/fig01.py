@@ -18,6 +18,21 @@ def _slower_than_dart(table: pd.DataFrame) -> Measured:
     return Measured(ratios, "; ".join(filter(None, [f"Dart takes {own:.2g} RTT", others.note])))
 
 
+def _since_join(table: pd.DataFrame, point: str) -> tuple[float, float]:
+    return scalar(table, point, "join"), scalar(table, point, "base RTT")
+
+
+def _over_line(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(value=table["value"].mask(table["unit"] == "bps", 100 * table["value"] / LINE_BPS))
+
+
+def _draw_quoted(ax: Axes, _: pd.DataFrame) -> None:
+    for name, quoted in QUOTED.items():
+        ax.plot(quoted, 50, "|", color="0.3", markersize=12)
+        ax.annotate(name, (quoted, 50), (0, -15 if name == "EyeQ" else 9), textcoords="offset points", ha="center",
+                    fontsize=8)  # fmt: skip
+
+
 @register_experiment
 class Figure1(Experiment):
     name = "dart.fig1"
@@ -38,21 +53,14 @@ class Figure1(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         looks = {"rcp": "vermilion", "timely": "green", "dcqcn": "orange", "dart": "blue"}
-        figure, (above, below) = subplots(2, 1, figsize=(8, 5.2), sharex=True, sharey=True)
-        for name, colour in looks.items():
-            ax = below if name == "dart" else above
-            rate = curve(table, name, "rate of flow 1")
-            rtt, join = scalar(table, name, "base RTT"), scalar(table, name, "join")
-            draw_trace(ax, rate.index - join, rate, unit_ps=rtt, scale=LINE_BPS / 100, label=NAMES[name],
-                       color=COLOURS[colour])  # fmt: skip
-        for name, quoted in QUOTED.items():
-            above.plot(quoted, 50, "|", color="0.3", markersize=12)
-            place = {"xytext": (0, -15 if name == "EyeQ" else 9), "textcoords": "offset points"}
-            above.annotate(name, (quoted, 50), ha="center", fontsize=8, **place)
-        for ax in (above, below):
-            ax.axhline(50, color="0.5", linewidth=1, linestyle=":", zorder=0)
-            ax.set(ylabel="sending rate (% of line)", ylim=(0, 108), xlim=(-5, 100))
-            ax.legend(loc="upper right")
-        above.set_title(f"Dart, figure 1: {self.title} (bars: convergence as quoted)")
-        below.set_xlabel("time since the second flow's first packet arrives (RTTs)")
-        return figure
+        panels = []
+        for schemes, also in ((("rcp", "timely", "dcqcn"), _draw_quoted), (("dart",), None)):
+            panels.append(
+                Traces(
+                    "rate of flow 1", {one: (NAMES[one], looks[one]) for one in schemes}, unit="% of line",
+                    label="sending rate", of=_over_line, clock=_since_join, is_step=True, levels={"_": 50.0}, also=also,
+                    time_unit="RTTs since the second flow's first packet arrives",
+                    axes={"ylim": (0, 108), "xlim": (-5, 100)},
+                )
+            )  # fmt: skip
+        return self.drawn(panels, table, " (bars: convergence as quoted)", columns=1, size=(8, 2.6), sharex=True)

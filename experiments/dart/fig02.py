@@ -10,6 +10,10 @@ from .setup import *
 _N = f"Dasr.auss_n {RECEIVER}"
 _OF_LINE = {"throughput / line": ("throughput", 1)}
 _OF_HALF = {f"{name} / half": (f"rate of {name}", 2) for name in ("S1", "S2")}
+_RATES = {
+    ("long", "rate of S1"): ("S1", "blue"), ("long", "rate of S2"): ("S2", "vermilion", "--"),
+    ("long", "throughput"): ("received, both", "0.5"),
+}  # fmt: skip
 _LINE, _HALF = AtLeast(0.97), Within(1, by=0.03)
 
 
@@ -44,6 +48,15 @@ class Figure2(Experiment):
     """Start of the second flow."""
     until_ps = us(1500)
     every_ps = us(2)
+    panels = (
+        Traces(
+            "", _RATES, by=("point", "quantity"), unit="Gb/s", label="rate", is_step=True, until_ps=until_ps,
+            axes={"ylim": (0, 10.8)},
+        ),
+        Traces("n", {"long": ("n", "black")}, is_step=True, until_ps=until_ps, axes={"ylim": (0, 2.5)}, legend=None),
+        Traces("queue", {"long": ("queue", "green")}, unit="KB", legend=None),
+    )  # fmt: skip
+    grid = MappingProxyType({"columns": 1, "size": (7, 2), "sharex": True})
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         network = fat_tree(4) if check_scale(scale) == "quick" else topology.dart_clos
@@ -100,22 +113,3 @@ class Figure2(Experiment):
         curves = {f"rate of {name}": (rate, "bps") for name, rate in rates.items()}
         curves |= {"n": (n, ""), "queue": (queue, "bytes"), "throughput": (throughput, "bps")}
         return tidy(point.name, numbers, curves)
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        end, start = self.until_ps, self.start_ps
-        figure, axes = subplots(3, 1, figsize=(7, 6), sharex=True, height_ratios=(3, 1, 2))
-        for name, colour, width in (("S1", "blue", 3.0), ("S2", "vermilion", 1.5)):
-            rate = shown(curve(table, "long", f"rate of {name}"), 0 if name == "S1" else start, end)
-            draw_trace(axes[0], rate.index, rate, scale=1e9, label=name, color=COLOURS[colour], linewidth=width)
-        throughput = curve(table, "long", "throughput")
-        axes[0].plot(throughput.index / 1e6, throughput / 1e9, color="0.5", linewidth=1, label="received, both")
-        n = shown(curve(table, "long", "n"), 0, end)
-        draw_trace(axes[1], n.index, n, color=COLOURS["black"])
-        queue = curve(table, "long", "queue") / 1e3
-        axes[2].fill_between(queue.index / 1e6, queue, color=COLOURS["green"], alpha=0.25, linewidth=0)
-        axes[2].plot(queue.index / 1e6, queue, color=COLOURS["green"])
-        axes[0].set(title=f"Dart, figure 2: {self.title}", ylabel="rate (Gb/s)", ylim=(0, 10.8))
-        axes[0].legend(loc="center left")
-        axes[1].set(ylabel="n", ylim=(0, 2.5), yticks=(0, 1, 2))
-        axes[2].set(ylabel="queue (kB)", xlabel="time (us)", xlim=(0, end / 1e6), ylim=(0, None))
-        return figure

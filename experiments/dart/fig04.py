@@ -142,39 +142,29 @@ class Figure4(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        figure = plt.figure(figsize=(10, 5))
-        grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.35))
-        _draw_diagram(figure.add_subplot(grid[:, 0]))
-        above, below = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
-        n, in_flight = curve(table, "overlap", "n"), curve(table, "overlap", _S_OPEN)
-        draw_trace(above, n.index, n, color=COLOURS["black"], label="n")
-        draw_trace(above, in_flight.index, in_flight, color=COLOURS["vermilion"], linestyle="--", label=_S_OPEN)
-        above.set(title="Two incasts that overlap in S", xlabel="time (us)", ylim=(0, 4.3), yticks=range(5))
-        above.legend(loc="upper center", ncols=2)
-        n = curve(table, "silent", "n")
-        draw_trace(below, n.index, n, unit_ps=1e12, color=COLOURS["black"])
-        below.set(title="S announced, silent for 2.5 s", xlabel="time (s)", ylim=(0, 2.5), yticks=range(3))
-        removed = scalar(table, "silent", "announced sender removed after")
-        below.annotate(
-            f"expires after {removed / 1e12:.4g} s", (removed / 1e12, 0.5), xytext=(-8, 0),
-            textcoords="offset points", ha="right", va="center", fontsize=9, color="0.35",
+        removed = scalar(table, "silent", "announced sender removed after") / 1e12
+        looks = {("overlap", "n"): ("n", "black"), ("overlap", _S_OPEN): (_S_OPEN, "vermilion", "--")}
+        count = partial(Traces, is_step=True, label="n")
+        panels = (
+            Sketch(title="sender S at the receiver", how=_draw_diagram),
+            count("", looks, by=("point", "quantity"), title="two incasts that overlap in S", axes={"ylim": (0, 4.3)}),
+            count("n", {"silent": ("n", "black")}, time_unit="s", axes={"ylim": (0, 2.5)}, legend=None,
+                  title=f"S announced, silent for 2.5 s: expires after {removed:.4g} s"),
         )  # fmt: skip
-        for ax in (above, below):
-            ax.set_ylabel("n")
-        return figure
+        return self.drawn(panels, table, size=(4.2, 3.6))
 
 
-def _draw_diagram(ax: Axes) -> None:
-    ax.set_axis_off()
-    ax.set(xlim=(0, 1), ylim=(0, 1), title="Dart, figure 4: sender S at the receiver")
-    box = {"boxstyle": "round,pad=0.6", "facecolor": "white", "edgecolor": COLOURS["blue"], "linewidth": 1.6}
-    ax.text(0.5, 0.86, "S not in the set", ha="center", va="center", bbox=box)
-    ax.text(0.5, 0.2, "S in the set\nin-flight count = c", ha="center", va="center", bbox=box)
-    arrow = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.4, "connectionstyle": "arc3,rad=0.3"}
-    ax.annotate("", (0.4, 0.29), (0.4, 0.8), arrowprops=arrow)
-    ax.annotate("", (0.6, 0.8), (0.6, 0.29), arrowprops=arrow)
-    ax.text(0.28, 0.545, "message starts:\nadd S, c = 1", ha="right", va="center", fontsize=9)
-    ax.text(0.72, 0.545, "message ends, c = 1,\nor idle for 2 s:\nremove S", va="center", fontsize=9)
-    ax.text(0.5, 0.03, "another message starts: c + 1;  ends: c - 1", ha="center", va="center", fontsize=9)
+def _draw_diagram(ax: Axes, _: pd.DataFrame) -> None:
+    blocks = {
+        "out": (0.0, 2.0, "S not in the set", "sky"),
+        "in": (0.0, 0.0, "S in the set\nin-flight count = c", "blue"),
+    }
+    draw_blocks(ax, {name: (x, y, text, COLOURS[colour]) for name, (x, y, text, colour) in blocks.items()}, [])
+    for x, begin, end, text in (
+        (-0.4, 1.5, 0.5, "message starts:\nadd S, c = 1"),
+        (0.4, 0.5, 1.5, "message ends, c = 1,\nor idle for 2 s:\nremove S"),
+    ):
+        ax.annotate("", (x, end), (x, begin), arrowprops={"arrowstyle": "-|>", "color": "0.3"})
+        ax.text(1.2 * x, 1.0, text, ha="right" if x < 0 else "left", va="center", fontsize=8)
+    ax.text(0.0, -0.8, "another message starts: c + 1;  ends: c - 1", ha="center", fontsize=8)
+    ax.set(xlim=(-1.5, 1.7), ylim=(-1, 2.6))

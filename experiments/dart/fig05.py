@@ -165,22 +165,15 @@ class Figure5(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        names = [name for name in table["point"].unique() if name != "handlers"]
-        figure, axes = subplots(len(names), 1, figsize=(8, 1.7 * len(names) + 0.8), sharex=True)
-        for ax, name in zip(axes, names, strict=True):
-            state, rate = curve(table, name, "state"), curve(table, name, "rate")
-            edges = [*state.index.to_list(), self.until_ps]
-            for begin, end, number in zip(edges[:-1], edges[1:], state, strict=True):
-                ax.axvspan(begin / 1e6, end / 1e6, **_SHADES[int(number)])
-            draw_trace(ax, rate.index, rate, scale=1e9, **_RATE)
-            cnps = curve(table, name, "CNPs of flow 0")
-            at = cnps.index[(cnps.diff() > 0).to_numpy()]
-            ax.plot(at / 1e6, [value_at(rate, time) / 1e9 for time in at], **_CNP)
-            ax.set(title=_TITLES.get(name, name), ylim=(0, 11), ylabel="Gb/s", xlim=(0, self.until_ps / 1e6))
-            ax.grid(visible=False)
-        axes[-1].set_xlabel("time (us)")
-        _explain(figure)
-        return self.headed(figure)
+        axes = {"ylim": (0, 11), "xlim": (0, self.until_ps / 1e6)}
+        panels = [
+            Traces(
+                "rate", {name: ("flow 0: sending rate", "black")}, unit="Gb/s", width=1.5, is_step=True, title=title,
+                axes=axes, also=partial(_draw_states, name),
+            )
+            for name, title in _TITLES.items()
+        ]  # fmt: skip
+        return self.drawn(panels, table, columns=1, size=(8, 1.8), sharex=True, legend="outside lower center")
 
 
 _TITLES = {
@@ -189,19 +182,15 @@ _TITLES = {
     "network of 8": "Network congestion: eight flows to eight receivers through one link",
     "both": "Both: two flows to one receiver, one of them through a congested link",
 }
-_SHADES: dict[int, dict[str, Any]] = {
-    state: {"color": colour, "alpha": 0.55, "linewidth": 0}
-    for state, colour in zip(STATES, ("0.85", COLOURS["sky"], COLOURS["orange"]), strict=True)
-}
-_RATE: dict[str, Any] = {"color": COLOURS["black"], "linewidth": 1.5}
-_CNP: dict[str, Any] = {"linestyle": "none", "marker": "v", "color": COLOURS["vermilion"]}
+_SHADES = dict(zip(STATES, ("0.85", COLOURS["sky"], COLOURS["orange"]), strict=True))
 
 
-def _explain(figure: Figure) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Rectangle
-
-    handles = [Rectangle((0, 0), 1, 1, **shade) for shade in _SHADES.values()]
-    words = [*_CONGESTION.values(), "flow 0: sending rate", "CNP to it"]
-    lines = [Line2D([], [], **_RATE), Line2D([], [], **_CNP)]
-    figure.legend([*handles, *lines], words, loc="outside lower center", ncols=5, fontsize=8)
+def _draw_states(name: str, ax: Axes, table: pd.DataFrame) -> None:
+    state, rate, cnps = (curve(table, name, one) for one in ("state", "rate", "CNPs of flow 0"))
+    for begin, end in pairwise([*state.index.tolist(), round(ax.get_xlim()[1] * 1e6)]):
+        ax.axvspan(begin / 1e6, end / 1e6, color=_SHADES[int(state[begin])], alpha=0.55, linewidth=0)
+    for number in STATES:
+        ax.fill_between([], [], color=_SHADES[number], alpha=0.55, label=_CONGESTION[number])
+    at = cnps.index[(cnps.diff() > 0).to_numpy()]
+    ax.plot(at / 1e6, [value_at(rate, time) / 1e9 for time in at], "v", color=COLOURS["vermilion"], label="CNP to it")
+    ax.grid(visible=False)

@@ -142,34 +142,24 @@ class Figure6(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         looks = {
-            ("none", "delay"): ("queues", "black", "-"),
-            ("any queue", "delay, other way"): ("deflected, the other way", "blue", "-"),
-            ("dart", "delay, way back"): ("deflected, and back to the queue", "vermilion", "--"),
+            ("none", "delay"): ("queues", "black", "o-"),
+            ("any queue", "delay, other way"): ("deflected, the other way", "blue", "o-"),
+            ("dart", "delay, way back"): ("deflected, and back to the queue", "vermilion", "o--"),
         }
-        rows = wide(table)
-        figure, (left, right) = subplots(1, 2, figsize=(10, 4.2), width_ratios=(1, 1.2))
-        _draw_network(left)
-        for (scheme, quantity), (label, colour, line) in looks.items():
-            of_one = rows[(rows["scheme"] == scheme) & rows[quantity].notna()]
-            queue = of_one["packets"] * WIRE_BYTES / 1e3
-            right.plot(queue, of_one[quantity] / 1e6, line, marker="o", color=COLOURS[colour], label=label)
-        right.axhline(TWO_HOPS_PS / 1e6, color="0.5", linewidth=1, linestyle=":")
-        right.annotate(
-            "two hops", (1, TWO_HOPS_PS / 1e6), xycoords=("axes fraction", "data"), xytext=(-4, -4),
-            textcoords="offset points", ha="right", va="top", fontsize=9, color="0.35",
+        latency = Lines(
+            "", looks, by=("scheme", "quantity"), of=_by_queue, over="queue", unit="us", label="FCT - FCT alone",
+            title="latency of the flow from S2 (dotted: two hops; threshold, 15 kB)", xlabel="queue that it finds (kB)",
+            levels={"_": TWO_HOPS_PS}, verticals={"_": 15.0}, axes={"xlim": (0, None), "ylim": (0, None)},
         )  # fmt: skip
-        right.axvline(15, color="0.5", linewidth=1, linestyle=":")
-        right.annotate("threshold, 15 kB", (15, 3), xytext=(4, 0), textcoords="offset points", fontsize=9,
-                       va="top", color="0.35")  # fmt: skip
-        right.set(title="Latency of the flow from S2", xlabel="queue that it finds (kB)", xlim=(0, None))
-        right.set(ylabel="FCT - FCT alone (us)", ylim=(0, None))
-        right.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9))
-        return figure
+        return self.drawn([Sketch(title="the way around a congested link", how=_draw_network), latency], table)
 
 
-def _draw_network(ax: Axes) -> None:
+def _by_queue(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(queue=table["packets"] * WIRE_BYTES / 1e3)
+
+
+def _draw_network(ax: Axes, _: pd.DataFrame) -> None:
     ax.set_axis_off()
-    ax.set(xlim=(-0.3, 2.3), ylim=(-0.4, 2.45), title="Dart, figure 6: the way around a congested link")
     at = {
         "S1": (-0.15, 0), "S2": (0.2, 0), "D1": (0.85, 0), "D2": (1.2, 0), "leaf0": (0, 1), "leaf1": (1, 1),
         "leaf2": (2, 1), "spine0": (0.5, 2), "spine1": (1.5, 2),

@@ -77,23 +77,19 @@ def _steps(rows: pd.DataFrame) -> list[tuple[str, float, float]]:
     return [(event, found[f"{event}: port"], found[f"{event}: entries"]) for event, *_ in EXPECTED_STEPS]
 
 
-def _draw_steps(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw the walk as a list: what happens, where the packet goes, entries in use."""
-    ax.set_axis_off()
-    ax.set(xlim=(0, 1), ylim=(len(EXPECTED_STEPS) + 0.2, -1), title="Dart, figure 7: packets ask the table")
-    ax.text(0.62, -0.6, "leaves by", fontsize=9, color="0.35")
-    ax.text(0.84, -0.6, "entries", fontsize=9, color="0.35")
-    for row, (step, expected) in enumerate(zip(_steps(rows), EXPECTED_STEPS)):
-        event, port, used = step
-        colour = "black" if step == expected else COLOURS["vermilion"]
-        ax.text(0, row + 0.3, event, fontsize=9, va="center", color=colour)
-        ax.text(0.62, row + 0.3, "its route" if port == ROUTED else f"port {port:.0f}", fontsize=9, va="center",
-                color=COLOURS["blue"] if port == DRAWN else "0.35")  # fmt: skip
-        for number in range(ENTRIES):
-            face = COLOURS["blue"] if number < used else "white"
-            ax.plot(
-                0.85 + 0.018 * number, row + 0.3, "s", markersize=5, color=face, markeredgecolor="0.4", clip_on=False
-            )
+def _walked(table: pd.DataFrame) -> list[list[str]]:
+    """Return the walk as a list: what happens, where the packet goes, entries in use; what is not as expected."""
+    return [
+        [event + " (!)" * ((event, port, used) != expected), "its route" if port == ROUTED else f"port {port:.0f}",
+         f"{used:.0f}"]
+        for (event, port, used), expected in zip(_steps(wide(table)), EXPECTED_STEPS)
+    ]  # fmt: skip
+
+
+def _shares(table: pd.DataFrame) -> pd.DataFrame:
+    rows = wide(table).set_index("load")[[f"entries, {number}" for number in range(1, ENTRIES + 1)]].dropna()
+    found = rows.div(rows.sum(axis=1).clip(lower=1), axis=0).rename(columns=lambda name: name.removeprefix("entries, "))
+    return found.melt(var_name="entries of the switch in use", value_name="share", ignore_index=False).reset_index()
 
 
 _UP_TO_100_KB = PRESET["dart"].replace(**{"FlowDeflection.short_bytes": "100kB"})
@@ -232,19 +228,15 @@ class Figure7(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        every = wide(table)
-        rows = every[every["load"].notna()]
-        figure, (left, right) = subplots(1, 2, figsize=(10, 4.2), width_ratios=(1.25, 1))
-        _draw_steps(left, every)
-        numbers = np.arange(1, ENTRIES + 1)
-        for shift, colour, (_, row) in zip((-0.2, 0.2), ("sky", "blue"), rows.iterrows(), strict=True):
-            counts = np.array([row[f"entries, {number}"] for number in numbers])
-            label = f"{row['load']:.0%} load"
-            right.bar(numbers + shift, 100 * counts / max(counts.sum(), 1), 0.38, color=COLOURS[colour], label=label)
-        right.set(title="As entries are made, typical mix", xticks=numbers)
-        right.set(xlabel="entries of the switch in use", ylabel="share of the entries made (%)")
-        right.legend()
-        return figure
+        looks = {load: (f"{load:.0%} load", colour) for load, colour in zip(self.loads, ("sky", "blue"), strict=True)}
+        walked = Listing(
+            title="packets ask the table", columns={"event": 0.6, "leaves by": 0.2, "entries": 0.2}, cells=_walked
+        )
+        shares = Bars(
+            "share", looks, by="load", of=_shares, over="entries of the switch in use", unit="%",
+            label="share of the entries made", title="as entries are made, typical mix",
+        )  # fmt: skip
+        return self.drawn([walked, shares], table)
 
 
 def _random_messages(hosts: int, count: int, seed: int) -> pd.DataFrame:

@@ -53,6 +53,21 @@ def _hardware(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     return {name: {"least": of.min(), "greatest": of.max()} for name, of in times.items()}
 
 
+def _times(table: pd.DataFrame) -> pd.DataFrame:
+    parts = parts_of_epochs(table, "epochs")
+    kinds = {
+        "published": _as_published(parts),
+        "at R": parts["t_b"] + parts["t_f'"],
+        "in truth": parts["t_f"] + parts["t_b"],
+    }
+    return pd.DataFrame(kinds).melt(var_name="kind", value_name="time")
+
+
+def _draw_published(ax: Axes, _: pd.DataFrame) -> None:
+    ax.plot([*PUBLISHED_US.values()], [*PUBLISHED_US], "o", color=COLOURS["black"], label="published")
+    ax.legend(loc="lower right", fontsize=8)
+
+
 def _stays(table: pd.DataFrame) -> Measured:
     parts = parts_of_epochs(table, "without a pause")
     at_r = (parts["t_b"] + parts["t_f'"]).to_numpy()
@@ -132,27 +147,19 @@ class Figure9(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, (left, right) = subplots(1, 2, figsize=(10, 4), width_ratios=(1.3, 1))
         epoch_ps = scalar(table, "throughput", "burst")
-        rate = curve(table, "throughput", "throughput")
-        for start in curve(table, "throughput", "bursts").index:
-            left.axvline(start / epoch_ps, color="0.7", linewidth=1)
-        end = int(rate.index[-1])
-        trace = shown(rate, int(rate.index[0]), end)
-        draw_trace(left, trace.index, trace, unit_ps=epoch_ps, scale=1e9, color=COLOURS["blue"])
-        left.set(title="(a) LFS among bursts of SFS", xlabel="time (epochs)", ylabel="LFS's throughput (Gb/s)")
-        left.set(ylim=(0, 46), xlim=(0, end / epoch_ps))
-        parts = parts_of_epochs(table, "epochs") / 1e6
-        lines = (
-            (_as_published(parts), "software (CPU calibrated)", "blue", "-"),
-            (parts["t_b"] + parts["t_f'"], "hardware, at R", "vermilion", "--"),
-            (parts["t_f"] + parts["t_b"], "hardware, in truth", "green", ":"),
-        )
-        for times, label, colour, line in lines:
-            ordered, share = ecdf(times)
-            right.plot(np.r_[ordered[0], ordered], np.r_[0, share], line, color=COLOURS[colour], label=label)
-        for level, value in PUBLISHED_US.items():
-            right.plot(value, level, "o", color=COLOURS["black"], label="published" if level == 0.9 else None)
-        right.set(title="(b) Convergence", xlabel="time (us)", ylabel="share of the epochs", xlim=(0, 85))
-        right.legend(loc="lower right")
-        return self.headed(figure)
+        bursts = {f"_{at}": at / epoch_ps for at in curve(table, "throughput", "bursts").index}
+        clock: dict[str, Any] = {"clock": lambda *_: (0.0, epoch_ps), "time_unit": "epochs", "is_step": True}
+        lfs = Traces(
+            "throughput", {"throughput": ("LFS", "blue")}, unit="Gb/s", label="LFS's throughput", verticals=bursts,
+            title="(a) LFS among bursts of SFS", axes={"ylim": (0, 46)}, legend=None, **clock,
+        )  # fmt: skip
+        looks = {
+            "published": ("software (CPU calibrated)", "blue", "-"), "at R": ("hardware, at R", "vermilion", "--"),
+            "in truth": ("hardware, in truth", "green", ":"),
+        }  # fmt: skip
+        times = Distributions(
+            "time", looks, by="kind", of=_times, unit="us", title="(b) convergence", axes={"xlim": (0, 85)},
+            also=_draw_published,
+        )  # fmt: skip
+        return self.drawn([lfs, times], table, size=(5.2, 3.8))

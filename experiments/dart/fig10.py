@@ -111,6 +111,13 @@ def _from_release(table: pd.DataFrame) -> dict[str, float]:
     return named(_pairs(table, "median FCT")["infiniband-cc"] / alone_ps, _SENDERS)
 
 
+def _with_fair_share(table: pd.DataFrame) -> pd.DataFrame:
+    degrees = np.unique(table["degree"])
+    share_ps = (degrees + 1) * size_bytes("256KiB") * 8e12 / rate_bps(TESTBED_HOST_RATE)
+    fair = pd.DataFrame({"scheme": "", "quantity": "fair share", "degree": degrees, "value": share_ps})
+    return pd.concat([table, fair], ignore_index=True)
+
+
 _MEDIANS = At("medians", Each(Rises(), "scheme"))
 
 
@@ -150,17 +157,13 @@ class Figure10(Experiment):
         return tidy(point.name, latencies(result), {"FCT by level": (fct_ps, "ps")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        median, tail = _pairs(table, "median FCT") / 1e9, _pairs(table, "p99 FCT") / 1e9
-        figure, (left, right) = subplots(1, 2, figsize=(10, 4))
-        for name, (label, colour) in _LOOKS.items():
-            left.plot(median.index, median[name], "o-", color=COLOURS[colour], label=f"{label}, median")
-            left.plot(tail.index, tail[name], "s--", color=COLOURS[colour], label=f"{label}, p99")
-            ordered, share = ecdf(curve(table, f"16 senders, {name}", "FCT by level") / 1e9)
-            right.plot(ordered, share, color=COLOURS[colour], label=label)
-        degrees = np.array(median.index)
-        left.plot(degrees, (degrees + 1) * 0.25 * 1.048576 * 8 / 43, ":", color="0.5", label="fair share of 43 Gb/s")
-        left.set(title="(a) by degree", xlabel="incast degree", ylabel="FCT (ms)", xticks=degrees, ylim=(0, None))
-        left.legend(fontsize=9)
-        right.set(title="(b) degree 16", xlabel="FCT (ms)", ylabel="share of the flows", ylim=(0, 1.02), xlim=(0, None))
-        right.legend(loc="upper left")
-        return self.headed(figure)
+        degrees = [int(one) for one in table["degree"].unique()]
+        looks: dict[Any, tuple[str, ...]] = {("", "fair share"): ("fair share of 43 Gb/s", "0.5", ":")}
+        for (name, (label, colour)), (kind, line) in product(_LOOKS.items(), (("median", "o-"), ("p99", "s--"))):
+            looks[name, f"{kind} FCT"] = (f"{label}, {kind}", colour, line)
+        panels = (
+            Lines("", looks, by=("scheme", "quantity"), of=_with_fair_share, over="degree", xlabel="incast degree",
+                  unit="ms", label="FCT", title="(a) by degree", axes={"xticks": degrees, "ylim": (0, None)}),
+            Distributions("FCT by level", _LOOKS, where={"degree": 16}, unit="ms", label="FCT", title="(b) degree 16"),
+        )  # fmt: skip
+        return self.drawn(panels, table)

@@ -23,7 +23,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Claim
 from rdmacc.experiments.framework.noise import without_each
 from rdmacc.experiments.framework.panels import Panel, draw_panels
-from rdmacc.experiments.framework.papers import PAPERS
+from rdmacc.experiments.framework.papers import PAPERS, numbered
 from rdmacc.experiments.framework.point import Point, check_scale, with_parameters
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, readings_of
 from rdmacc.results.result import Result
@@ -200,9 +200,9 @@ class Experiment(ABC):
 
     def headed(self, figure: Figure, more: str = "", fontsize: float = 12) -> Figure:
         """Return a figure with its number and its title above it, and whatever more it needs to be read."""
-        paper, _, rest = self.name.partition(".")
-        name = PAPERS[paper].short if paper in PAPERS else paper
-        place = f"{name}, figure {rest.removeprefix('fig')}" if rest.startswith("fig") else name
+        paper = self.name.partition(".")[0]
+        short, number = PAPERS[paper].short if paper in PAPERS else paper, numbered(self.name)
+        place = f"{short}, {number[0]} {number[1]}" if number else short
         letters = int(min(figure.get_figwidth(), PAGE) * 120 / fontsize)
         lines = [line for part in f"{place}: {self.title}{more}".split("\n") for line in wrap(part, letters)]
         figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=fontsize)

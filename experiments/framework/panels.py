@@ -17,6 +17,7 @@ import pandas as pd
 
 from rdmacc.experiments.framework.bands import in_unit
 from rdmacc.experiments.framework.rows import having
+from rdmacc.experiments.framework.trace import shown
 from rdmacc.show.style import COLOURS, PAGE, draw_spread, ecdf, fit_above, log_axes, subplots
 from rdmacc.sweep.tidy import curve
 
@@ -62,6 +63,8 @@ class Panel(ABC):
     """The same across the other axis, in its unit."""
     axes: Mapping[str, Any] = field(default_factory=dict)
     """What else to set on the axes: `xlim`, `ylim` and such, by matplotlib's names."""
+    tilt: float = 0.0
+    """Degrees by which the words below the axes are turned."""
     legend: Mapping[str, Any] | None = field(default_factory=lambda: {"fontsize": 8})
     """How the legend looks; None: there is none."""
     also: Callable[[Axes, pd.DataFrame], object] | None = None
@@ -75,6 +78,8 @@ class Panel(ABC):
         self.fill(ax, table if self.of is None else self.of(table))
         log_axes(ax, self.log)
         ax.set(title=self.title, **self.axes)
+        if self.tilt:
+            ax.tick_params("x", labelrotation=self.tilt)
         if self.legend is not None and ax.get_legend_handles_labels()[0]:
             ax.legend(**self.legend)
         if self.also is not None:
@@ -118,6 +123,24 @@ class Sketch(Panel):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Listing(Panel):
+    """A table in words: `cells` makes its rows, `columns` has the width of each column, a share, by its heading."""
+
+    columns: Mapping[str, float]
+    cells: Callable[[pd.DataFrame], Sequence[Sequence[str]]]
+
+    def fill(self, ax: Axes, table: pd.DataFrame) -> None:
+        widths = list(self.columns.values())
+        drawn = ax.table(
+            self.cells(table), None, "left", widths, colLabels=[*self.columns], colLoc="left", loc="center"
+        )
+        drawn.auto_set_font_size(False)
+        drawn.set_fontsize(9)
+        drawn.scale(1, 1.35)
+        ax.set_axis_off()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lines(Panel):
     """A number over a parameter, the column `over`; `published` has (parameter, value) of each curve."""
 
@@ -126,12 +149,18 @@ class Lines(Panel):
     percent: bool = False
     """Whether the parameter is shown in percent."""
     published: Mapping[Any, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    is_error: bool = False
+    """Whether the band is the mean's standard error, not from the least to the greatest."""
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
         for marker, (one, (name, colour, *line)) in zip(_MARKERS * 2, self.looks.items(), strict=False):
-            spread = self.rows(table, one).groupby(self.over)["value"].agg(["min", "mean", "max"]).dropna()
+            values = self.rows(table, one).groupby(self.over)["value"]
+            spread = values.agg(["min", "mean", "max"]).dropna()
             if spread.empty:
                 continue
+            if self.is_error:
+                error = values.sem().fillna(0.0)
+                spread = spread.assign(min=spread["mean"] - error, max=spread["mean"] + error)
             at, shade = spread.index * (100 if self.percent else 1), _shade(colour)
             (drawn,) = ax.plot(at, spread["mean"], line[0] if line else f"{marker}-", label=name, color=shade)
             ax.fill_between(at, spread["min"], spread["max"], color=shade, alpha=0.2, linewidth=0)
@@ -147,10 +176,11 @@ class Distributions(Panel):
     """The distribution of a quantity with many values."""
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
-        for one, (name, colour, *_) in self.looks.items():
+        for one, (name, colour, *line) in self.looks.items():
             values, share = ecdf(self.rows(table, one)["value"])
-            ax.plot(np.r_[values[:1], values], np.r_[0.0, share], drawstyle="steps-post", color=_shade(colour),
-                    label=name)  # fmt: skip
+            if len(values):
+                ax.plot(np.r_[values[:1], values], np.r_[0.0, share], line[0] if line else "-", color=_shade(colour),
+                        drawstyle="steps-post", label=name)  # fmt: skip
         ax.set(xlabel=self.axis(), ylabel="fraction", ylim=(0, 1.02))
 
 
@@ -165,6 +195,8 @@ class Traces(Panel):
     width: float = 1.2
     is_step: bool = False
     """Whether each value holds until the next one."""
+    until_ps: int = 0
+    """Time until which the last value holds, if that is drawn."""
     phases: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Begin and end in ps, by name."""
 
@@ -176,10 +208,14 @@ class Traces(Panel):
         for one, (name, colour, *line) in self.looks.items():
             labels = self.labels(one)
             trace = curve(table, labels["point"], labels["quantity"])
+            if self.until_ps:
+                trace = shown(trace, int(trace.index[0]), self.until_ps)
             zero_ps, unit_ps = self.clock(table, labels["point"]) if self.clock else (0.0, 1 / time)
             at = (trace.index - zero_ps) / unit_ps
             ax.plot(at, trace * self.factor, line[0] if line else "-", color=_shade(colour), label=name, **look)
-        ax.set(xlabel=f"time ({self.time_unit})", ylabel=self.axis(), ylim=(0, None))
+        ax.set(xlabel=f"time ({self.time_unit})", ylabel=self.axis())
+        if not ax.dataLim.ymin < 0:
+            ax.set_ylim(0, None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +241,8 @@ class Bars(Panel):
         if self.is_flat:
             self._flat(ax, table)
             return
-        known = table[having(table, quantity=self.quantity)] if "quantity" in table else table
+        quantities = [self.labels(one)["quantity"] for one in self.looks]
+        known = table[table["quantity"].isin(quantities)] if "quantity" in table else table
         groups = list(known[self.over].unique()) if self.over else [""]
         width, at = 0.8 / len(self.looks), np.arange(len(groups))
         for place, (one, (name, colour, *_)) in enumerate(self.looks.items()):
@@ -275,7 +312,7 @@ def draw_blocks(
     arrows: Iterable[tuple[str, str, str]],
     size: tuple[float, float] = (0.9, 0.5),
 ) -> None:
-    """Draw boxes and arrows between them."""
+    """Draw boxes of half a `size`, each by its place, its words and its colour, and arrows between them."""
     from matplotlib.patches import FancyBboxPatch
 
     half_x, half_y = size
@@ -294,4 +331,6 @@ def draw_blocks(
         if label:
             x, y = (begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2 + 0.08
             ax.text(x, y, label, ha="center", fontsize=7, color="0.3")
-    ax.axis("off")
+    x, y = np.transpose([block[:2] for block in blocks.values()])
+    ax.set(xlim=(min(x) - 1.1 * half_x, max(x) + 1.1 * half_x), ylim=(min(y) - 1.2 * half_y, max(y) + 1.2 * half_y))
+    ax.set_axis_off()

@@ -1,5 +1,6 @@
 """The papers: each is a folder with a ``paper.toml``; nothing else names them."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,12 @@ class Paper:
 
 PAPERS: dict[str, Paper] = {}
 """The papers by folder, which is the group of their experiments."""
+
+
+def numbered(name: str) -> tuple[str, int] | None:
+    """Return "figure" or "table" and its number, by an experiment's name; None if it is neither."""
+    found = re.fullmatch(r"(fig|table)(\d+)", name.partition(".")[2])
+    return ("figure" if found[1] == "fig" else "table", int(found[2])) if found else None
 
 
 def find_paper(folder: Path, group: str) -> None:

@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.claim import Claim
 from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.papers import PAPERS, find_paper
+from rdmacc.experiments.framework.papers import PAPERS, find_paper, numbered
 from rdmacc.experiments.framework.texts import check_measured
 from rdmacc.sweep.store import read_table
 
@@ -39,12 +38,7 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
     # Sorting is stable: groups, and experiments other than figures and tables, keep their order.
     groups = [name.partition(".")[0] for name in EXPERIMENTS]
 
-    def place(name: str) -> tuple[int, int, int]:
-        group, _, rest = name.partition(".")
-        found = re.fullmatch(r"(fig|table)(\d+)", rest)
-        return (groups.index(group), *((("fig", "table").index(found[1]), int(found[2])) if found else (2, 0)))
-
-    for name in sorted(EXPERIMENTS, key=place):
+    for name in sorted(EXPERIMENTS, key=lambda one: (groups.index(one.partition(".")[0]), numbered(one) or ("~", 0))):
         EXPERIMENTS[name] = EXPERIMENTS.pop(name)
     return one
 

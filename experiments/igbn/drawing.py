@@ -19,23 +19,44 @@ def closed_form(variant: str, timeout_ps: int, losses: Iterable[float]) -> np.nd
     return table[table["variant"] == name]["goodput"].to_numpy()
 
 
-def draw_goodput(
-    ax: Axes, table: pd.DataFrame, variant: str, timeout_ps: int, colour: str, marker: str, *, shift: float = 0.0
-) -> None:
-    """Draw one curve, its band of runs and its closed form; markers a bit aside, by a part of their loss rate."""
-    here = table[(table["variant"] == variant) & (table["timeout_ps"] == timeout_ps)]
-    losses = np.sort(here["loss"].unique())
-    runs = [runs_of(table, variant, timeout_ps, loss) for loss in losses]
-    means = np.array([mean(some) for some in runs])
-    least, most = np.array([interval(some) for some in runs]).T
-    draw_spread(
-        ax, 100 * losses * (1 + shift), 100 * means, 100 * least, 100 * most, color=colour, marker=marker,
-        linestyle="none", markersize=5, capsize=2, linewidth=1.2,
-    )  # fmt: skip
-    fine = np.geomspace(losses[0], losses[-1], 300)
-    low, high = computed_band(variant, timeout_ps, fine, runs[-1]["messages"].mean())
-    ax.fill_between(100 * fine, 100 * low, 100 * high, color=colour, alpha=0.15, linewidth=0)
-    ax.plot(100 * fine, 100 * closed_form(variant, timeout_ps, fine), color=colour, linewidth=1.0)
+LOSS_AXES = MappingProxyType({
+    "ylim": (0, 103), "xlabel": "loss rate of packets and replies (%)", "ylabel": "relative throughput (%)",
+    "xticks": [1e-3, 1e-2, 1e-1, 1.0], "xticklabels": ["0.001", "0.01", "0.1", "1"],
+})  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goodput(Panel):
+    """Curves by variant and timeout: name, colour and marker of each; stars are the values in the paper's text."""
+
+    log: str = "x"
+    axes: Mapping[str, Any] = field(default_factory=lambda: LOSS_AXES)
+    published: Mapping[tuple[str, int], Iterable[tuple[float, float]]]
+    """Loss rate and relative throughput, by variant and timeout."""
+    shift: float = 0.0
+    """How far the markers of one loss rate stand aside, by a part of it."""
+
+    def fill(self, ax: Axes, table: pd.DataFrame) -> None:
+        for place, ((variant, timeout_ps), (name, colour, marker)) in enumerate(self.looks.items()):
+            losses = np.sort(table["loss"][having(table, variant=variant, timeout_ps=timeout_ps)].unique())
+            runs = [runs_of(table, variant, timeout_ps, loss) for loss in losses]
+            ends, shade = np.array([interval(some) for some in runs]).T, COLOURS[colour]
+            aside = 1 + self.shift * (place - (len(self.looks) - 1) / 2)
+            draw_spread(
+                ax, 100 * losses * aside, [100 * mean(some) for some in runs], *(100 * ends), color=shade, label=name,
+                marker=marker, linestyle="none", markersize=5, capsize=2, linewidth=1.2,
+            )  # fmt: skip
+            fine = np.geomspace(losses[0], losses[-1], 300)
+            low, high = computed_band(variant, timeout_ps, fine, runs[-1]["messages"].mean())
+            ax.fill_between(100 * fine, 100 * low, 100 * high, color=shade, alpha=0.15, linewidth=0)
+            ax.plot(100 * fine, 100 * closed_form(variant, timeout_ps, fine), color=shade, linewidth=1.0)
+            for loss, value in self.published.get((variant, timeout_ps), ()):
+                ax.plot(100 * loss, 100 * value, "*", markersize=11, color=shade, zorder=5, markeredgecolor="white")
+        messages = table.loc[table["quantity"] == "messages", "value"].max()
+        ax.plot([], [], "o", color="0.4", label="mean of all runs, 95% interval")
+        ax.fill_between([], [], color="0.4", alpha=0.25, label=f"80% of runs of {messages:.0f} messages (closed form)")
+        ax.plot([], [], color="0.4", linewidth=1.0, label="closed form")
+        ax.plot([], [], "*", color="0.1", markersize=10, label="value in the paper's text")
 
 
 def computed_band(variant: str, timeout_ps: int, losses: Iterable[float], messages: float) -> npt.NDArray[np.float64]:
@@ -60,38 +81,3 @@ def interval(runs: pd.DataFrame) -> tuple[float, float]:
     times = 1.0 / runs[GOODPUT]
     error = _Z95 * float(times.std(ddof=1)) / np.sqrt(len(times)) if len(times) > 1 else 0.0
     return 1.0 / (times.mean() + error), 1.0 / max(times.mean() - error, 1.0)
-
-
-def mark_published(ax: Axes, values: Iterable[tuple[float, float]], colour: str = COLOURS["black"]) -> None:
-    """Mark the values in the paper's text: (loss rate, relative throughput)."""
-    for loss, value in values:
-        ax.plot(
-            100 * loss, 100 * value, marker="*", markersize=11, color=colour, linestyle="none", zorder=5,
-            markeredgecolor="white", markeredgewidth=0.7,
-        )  # fmt: skip
-
-
-def explain(figure: Figure, table: pd.DataFrame, names: Iterable[tuple[str, str, str]]) -> None:
-    """Add the key: (name, colour, marker) of each curve, and the meaning of bands, bars, lines and stars."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    messages = table.loc[table["quantity"] == "messages", "value"].max()
-    handles: list[Line2D | Patch] = [
-        Line2D([], [], color=colour, marker=marker, linewidth=1.0, label=name) for name, colour, marker in names
-    ]
-    handles += [
-        Line2D([], [], color="0.4", marker="o", linestyle="none", label="mean of all runs, 95% interval"),
-        Patch(color="0.4", alpha=0.25, label=f"80% of runs of {messages:.0f} messages (closed form)"),
-        Line2D([], [], color="0.4", linewidth=1.0, label="closed form"),
-        Line2D([], [], color="0.1", marker="*", markersize=10, linestyle="none", label="value in the paper's text"),
-    ]
-    columns = 4 if figure.get_figwidth() > 9 else 3
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8)
-
-
-def label(ax: Axes, title: str) -> None:
-    """Set title, scales and axis labels."""
-    log_axes(ax, "x")
-    ax.set(title=title, ylim=(0, 103), xlabel="loss rate of packets and replies (%)", ylabel="relative throughput (%)")
-    ax.set_xticks([1e-3, 1e-2, 1e-1, 1.0], ["0.001", "0.01", "0.1", "1"])

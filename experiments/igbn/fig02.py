@@ -1,6 +1,6 @@
 """Improved Go-Back-N, figure 2: go-back-N's throughput collapses under loss."""
 
-from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
+from rdmacc.experiments.igbn.drawing import Goodput
 from ..api import *
 from .setup import *
 
@@ -16,6 +16,12 @@ def _one_timeout(table: pd.DataFrame) -> Measured:
     counts = runs["timeouts"].value_counts()
     words = f"{counts.get(0, 0)} runs without a timeout, {len(ones)} with one, {(runs['timeouts'] > 1).sum()} with more"
     return Measured({"lowest": ones.min(), "highest": ones.max()}, words)
+
+
+def _draw_runs(ax: Axes, table: pd.DataFrame) -> None:
+    for loss in table["loss"].unique():
+        for value in go_back_n_runs(first_reading(table), loss)[GOODPUT]:
+            ax.plot(100 * loss, 100 * value, "o", markersize=3, color=COLOURS["sky"], alpha=0.5, zorder=1)
 
 
 @register_experiment
@@ -36,16 +42,7 @@ class Figure2(LossSweep):
         return [one for one in every if (one.variant, one.timeout_ps) == (GBN, ACK_TIMEOUT_PS)]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        table = first_reading(table)
-        figure, ax = subplots(figsize=(7, 4.4))
-        for loss in np.sort(table["loss"].unique()):
-            values = go_back_n_runs(table, loss)[GOODPUT]
-            ax.plot(
-                np.full(len(values), 100 * loss), 100 * values, linestyle="none", marker="o", markersize=3,
-                color=COLOURS["sky"], alpha=0.5,
-            )  # fmt: skip
-        draw_goodput(ax, table, GBN, ACK_TIMEOUT_PS, COLOURS["blue"], "o")
-        mark_published(ax, [(1e-5, 1.0), (1e-3, 0.45), (1e-2, 0.03)])
-        label(ax, f"IGBN, figure 2: {self.title}")
-        explain(figure, table, [("Go-Back-N, timeout 100 ms", COLOURS["blue"], "o")])
-        return figure
+        one, published = (GBN, ACK_TIMEOUT_PS), [(1e-5, 1.0), (1e-3, 0.45), (1e-2, 0.03)]
+        look = {one: ("Go-Back-N, timeout 100 ms", "blue", "o")}
+        panel = Goodput("", look, of=first_reading, published={one: published}, also=_draw_runs)
+        return self.drawn([panel], table, size=(8, 5), legend="outside lower center")

@@ -1,6 +1,6 @@
 """Improved Go-Back-N, figure 6: what each change gains at timeouts of 100 ms, 10 ms and 500 us."""
 
-from rdmacc.experiments.igbn.drawing import closed_form, draw_goodput, explain, label, mark_published
+from rdmacc.experiments.igbn.drawing import Goodput, closed_form
 from ..api import *
 from .setup import *
 
@@ -95,22 +95,14 @@ class Figure6(LossSweep):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        readings = timers_in(table)
-        figure, axes = subplots(
-            len(readings), len(TIMEOUTS), figsize=(14, 1 + 4 * len(readings)), sharey=True, squeeze=False
-        )
-        for row, (timer, rows) in zip(axes, readings.items(), strict=True):
-            for letter, ax, (timeout_ps, name) in zip("abc", row, TIMEOUTS.items(), strict=True):
-                for place, (variant, (colour, marker)) in enumerate(LOOKS.items()):
-                    shift = 0.15 * (place - (len(LOOKS) - 1) / 2)  # otherwise they overlap
-                    draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker, shift=shift)
-                    mark_published(ax, _PUBLISHED[timeout_ps].get(variant, []), COLOURS[colour])
-                label(ax, f"({letter}) timeout {name}, timer from the {timer} on")
-            for ax in row[1:]:
-                ax.set_ylabel("")
-        words = "markers of one loss rate stand side by side"
-        self.headed(figure, f" ({words})")
-        explain(
-            figure, table, [(TITLES[name], COLOURS[colour], marker) for name, (colour, marker) in LOOKS.items()]
-        )  # fmt: skip
-        return figure
+        panels = [
+            Goodput(
+                "", {(one, timeout_ps): (TITLES[one], *look) for one, look in LOOKS.items()}, shift=0.15,
+                of=partial(of_reading, timer=timer), title=f"({letter}) timeout {name}, timer from the {timer} on",
+                published={(one, timeout_ps): values for one, values in _PUBLISHED[timeout_ps].items()},
+            )
+            for timer in timers_in(table)
+            for letter, (timeout_ps, name) in zip("abc", TIMEOUTS.items(), strict=True)
+        ]  # fmt: skip
+        more, size = " (markers of one loss rate stand side by side)", (4.6, 4)
+        return self.drawn(panels, table, more, columns=3, size=size, sharey=True, legend="outside lower center")

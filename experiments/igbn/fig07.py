@@ -1,6 +1,6 @@
 """Improved Go-Back-N, figure 7: how the timeout affects each variant."""
 
-from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
+from rdmacc.experiments.igbn.drawing import Goodput
 from ..api import *
 from .setup import *
 
@@ -76,21 +76,14 @@ class Figure7(LossSweep):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        readings = timers_in(table)
-        figure, axes = subplots(
-            len(readings), 4, figsize=(16, 1 + 3.8 * len(readings)), sharex=True, sharey=True, squeeze=False
-        )
-        for row, (timer, rows) in zip(axes, readings.items(), strict=True):
-            for letter, ax, (variant, published) in zip("abcd", row, PUBLISHED.items(), strict=True):
-                for timeout_ps, (colour, marker) in _LOOKS.items():
-                    draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker)
-                    mark_published(ax, published[timeout_ps], COLOURS[colour])
-                label(ax, f"({letter}) {TITLES[variant]}\ntimer from the {timer} on")
-                ax.label_outer()
-        self.headed(figure)
-        names = [
-            (f"timeout {TIMEOUTS[timeout_ps]}", COLOURS[colour], marker)
-            for timeout_ps, (colour, marker) in _LOOKS.items()
-        ]
-        explain(figure, table, names)
-        return figure
+        panels = [
+            Goodput(
+                "", {(one, time_ps): (f"timeout {TIMEOUTS[time_ps]}", *look) for time_ps, look in _LOOKS.items()},
+                of=partial(of_reading, timer=timer), title=f"({letter}) {TITLES[one]}\ntimer from the {timer} on",
+                published={(one, timeout_ps): values for timeout_ps, values in published.items()},
+            )
+            for timer in timers_in(table)
+            for letter, (one, published) in zip("abcd", PUBLISHED.items(), strict=True)
+        ]  # fmt: skip
+        grid: dict[str, Any] = {"columns": 4, "sharex": True, "sharey": True, "legend": "outside lower center"}
+        return self.drawn(panels, table, size=(4, 3.8), **grid)

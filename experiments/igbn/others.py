@@ -3,7 +3,7 @@
 IRN runs with its own timeouts, 100 and 320 us, and without PFC, which this network does not need.
 """
 
-from rdmacc.experiments.igbn.drawing import closed_form, label
+from rdmacc.experiments.igbn.drawing import LOSS_AXES, closed_form
 from rdmacc.experiments.igbn.fig06 import LOOKS
 from ..api import *
 from .setup import *
@@ -68,6 +68,7 @@ class OtherRecoveries(LossSweep):
                 ax, 100 * losses, 100 * means, least, most, color=COLOURS[colour], marker=marker, capsize=2,
                 linewidth=1.2, linestyle="--" if variant == "irn" else "none", label=f"{name} (simulated, all runs)",
             )  # fmt: skip
-        label(ax, f"IGBN, sections II-A and V: {self.title}")
+        log_axes(ax, "x")
+        ax.set(title=f"IGBN, sections II-A and V: {self.title}", **LOSS_AXES)
         ax.legend(loc="lower left", fontsize=8)
         return figure

@@ -25,34 +25,30 @@ def _binary(size: int) -> str:
     return f"{size / MiB(1):g} MiB" if size >= MiB(1) else f"{size / KiB(1):g} KiB"
 
 
+_FORMATS: dict[str, Callable[[int], str]] = {"bps": format_rate, "bytes": _binary, "ps": format_time}
+
+
+def _cells(table: pd.DataFrame) -> list[list[str]]:
+    return [
+        [
+            one.quantity,
+            _FORMATS.get(one.unit, str)(round(one.value)),
+            "table I" if one.quantity in _PUBLISHED else "run",
+        ]
+        for one in table.itertuples()
+    ]
+
+
 @register_experiment
 class Table1(LoneMessage):
     name = "igbn.table1"
     title = "Parameter values used in our simulation"
     description = "Improved Go-Back-N, table I: the parameters, as set by the preset igbn-2019"
+    panels = (Listing(columns={"parameter": 0.5, "value": 0.3, "from": 0.2}, cells=_cells),)
+    grid = MappingProxyType({"size": (5.5, 3.6)})
     claims = (
         claim("igbn-t1-1",
               measure=lambda table: {name: scalar(table, POINT, name) / value for name, value in _PUBLISHED.items()},
               band=Each(Exactly(1), of="parameter")),
         claim("igbn-t1-1a", measure=_as_run, band=All({"packets": Exactly(4096), "ACKs": Exactly(4096 / 256)})),
     )  # fmt: skip
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        formats: dict[str, Callable[[int], str]] = {"bps": format_rate, "bytes": _binary, "ps": format_time}
-        names, units = table["quantity"].tolist(), table["unit"].tolist()
-        values = [
-            formats.get(unit, str)(round(value)) for unit, value in zip(units, table["value"].tolist(), strict=True)
-        ]
-        rows = list(zip(names, values, strict=True))
-        figure, ax = subplots(figsize=(5.5, 3.6))
-        ax.set_axis_off()
-        ax.set_title(f"IGBN, table I: {self.title}", fontsize=10)
-        split = len(_PUBLISHED)
-        for number, (name, value) in enumerate(rows):
-            y = 1 - (number + (number >= split) * 0.6) / (len(rows) + 1)
-            colour = "0.1" if number < split else "0.4"
-            ax.text(0.0, y, name[0].upper() + name[1:], transform=ax.transAxes, va="top", color=colour)
-            ax.text(0.7, y, value, transform=ax.transAxes, va="top", color=colour)
-        y = 1 - (split + 0.1) / (len(rows) + 1)
-        ax.plot([0, 1], [y, y], transform=ax.transAxes, color="0.7", linewidth=0.8)
-        return figure

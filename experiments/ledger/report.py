@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import By, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
-from rdmacc.experiments.framework.papers import PAPERS
+from rdmacc.experiments.framework.papers import PAPERS, numbered
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ledger.moving import SCENES, Scene, write_scenes
 from rdmacc.experiments.ledger.pages import KINDS, about, claim_rows, count_outcomes, html
@@ -68,9 +68,8 @@ class Entry:
     def heading(self) -> str:
         """The figure's name in words: "Dart, figure 2"."""
         group, _, rest = self.name.partition(".")
-        found = re.fullmatch(r"(fig|table)(\d+)", rest)
-        words = f"{'figure' if found[1] == 'fig' else 'table'} {int(found[2])}" if found else rest.replace("-", " ")
-        return f"{_name(group)}, {words}"
+        kind, number = numbered(self.name) or (rest.replace("-", " "), "")
+        return f"{_name(group)}, {kind} {number}".rstrip()
 
     def verdicts(self) -> dict[str, str]:
         """Return the verdicts under the default reading, by claim."""

@@ -65,6 +65,11 @@ def _last(rows: pd.DataFrame, *schemes: str, is_slow: bool = False) -> pd.DataFr
     return last.loc[[_case(*case) for case in CASES if case[1] or not is_slow], [*(schemes or SCHEMES)]]
 
 
+def _done(table: pd.DataFrame) -> pd.DataFrame:
+    rows = wide(table)
+    return pd.concat([rows.assign(done=share, time=rows[f"FCT, p{share}"] / 1e6) for share in SHARES])
+
+
 def _loss(rows: pd.DataFrame) -> pd.DataFrame:
     slow = _last(rows, "DCQCN and PFC", "NSCC, REPS", is_slow=True)
     return slow - _last(rows).loc[slow.index.str.split(",").str[0], slow.columns].to_numpy()
@@ -119,31 +124,23 @@ class Fabric(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        colours = dict(zip(SCHEMES, ("vermilion", "sky", "blue"), strict=True))
-        ticks = {"permutation": (80, 100, 130, 200, 300, 500), "all-to-all": (160, 180, 200, 240, 300, 370)}
-        figure, axes = subplots(2, 3, figsize=(12, 6.5), layout="constrained")
-        for axis, (traffic, slow) in zip(axes.flat, CASES, strict=False):
-            for name, colour in colours.items():
-                row = rows.loc[f"{_case(traffic, slow)}, {name}"]
-                times = [row[f"FCT, p{share}"] / 1e6 for share in SHARES]
-                axis.plot(times, SHARES, color=COLOURS[colour], label=f"{name}: {times[-1]:.0f} us")
+        last, colours = _last(wide(table)).T.to_dict(), dict(zip(SCHEMES, ("vermilion", "sky", "blue"), strict=True))
+        panels: list[Panel] = []
+        for traffic, slow in CASES:
+            case = _case(traffic, slow)
+            looks = {name: (f"{name}: {last[case][name] / 1e6:.0f} us", colours[name], "-") for name in SCHEMES}
             links = "one slow link" if slow == 1 else f"{slow} slow links" if slow else "no slow link"
-            log_axes(axis, "x")
-            axis.set(title=f"{traffic}, {links}", xlabel="completion time (us)")
-            axis.set_xticks(ticks[traffic], [str(tick) for tick in ticks[traffic]])
-            axis.set_xticks([], minor=True)
-            axis.legend(title="last completion", loc="lower right", fontsize=8)
-        for axis in axes[:, 0]:
-            axis.set_ylabel("messages done (%)")
-        counts = [count for traffic, count in CASES if traffic == "permutation"]
-        for place, name in enumerate(("NSCC, sprayed", "NSCC, REPS")):
-            last = _last(rows)[name][[_case("permutation", count) for count in counts]] / 1e6
-            where = [number + 0.4 * (place - 0.5) for number in range(len(counts))]
-            axes[1, 2].bar(where, last, 0.4, color=COLOURS[colours[name]], label=name)
-        axes[1, 2].set(xlabel="slow links", ylabel="last completion (us)", title="permutation, last completion")
-        axes[1, 2].set_xticks(range(len(counts)), [str(count) for count in counts])
-        fit_above(axes[1, 2], 1.35)
-        axes[1, 2].legend(loc="upper left")
-        figure.suptitle(self.title)
-        return figure
+            panels.append(
+                Lines(
+                    "done", looks, where={"case": case}, of=_done, over="time", log="x", title=f"{traffic}, {links}",
+                    xlabel="completion time (us)", label="messages done (%)",
+                    legend={"title": "last completion", "loc": "lower right", "fontsize": 8},
+                )
+            )  # fmt: skip
+        nscc = {name: (name, colours[name]) for name in ("NSCC, sprayed", "NSCC, REPS")}
+        words: dict[str, Any] = {"label": "last completion", "title": "permutation, last completion"}
+        axes = {"xlabel": "slow links"}
+        panels.append(
+            Bars("FCT, p100", nscc, where={"traffic": "permutation"}, over="slow", unit="us", axes=axes, **words)
+        )
+        return self.drawn(panels, table, columns=3, size=(4, 3.3))

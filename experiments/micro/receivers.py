@@ -21,7 +21,7 @@ Assumed: switches with 2 MB a host; links' rate and delay, the incast's size.
 
 from __future__ import annotations
 
-from rdmacc.experiments.validation.flows import by_size, completion, percentiles, plot_by_size
+from rdmacc.experiments.validation.flows import by_size, completion, lines_by_size, percentiles
 from ..api import *
 
 RECEIVERS = ("expresspass", "expresspass-aeolus", "homa", "homa-aeolus", "ndp", "phost", "ren", "rcc")
@@ -112,38 +112,19 @@ class ReceiverSchemes(Experiment):
         return tidy(point.name, numbers | completion(flows))
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        colours = dict(zip(RECEIVERS, COLOURS.values()))
-        cases = list(rows["case"].unique())
-        figure, axes = subplots(2, 3, figsize=(11, 8), layout="constrained")
-        for axis, case in zip(axes[0, :2], cases):
-            for name in RECEIVERS:
-                plot_by_size(axis, rows.loc[f"{name}, {case}"], "slowdown", color=colours[name], label=name)
-            axis.set(title=case, ylabel="slowdown, p50 and p99 (dashed)")
-        panels = (
-            (axes[0, 2], "slowdown, p50", 1.0, "slowdown, p50 and p99", (INCAST,)),
-            (axes[1, 0], "queue, peak", 1e3, "longest queue (kB)", cases),
-            (axes[1, 1], "goodput", 1e9, "goodput of a host (Gb/s)", cases[:2]),
-            (axes[1, 2], "goodput", 1e9, "goodput of the receiver (Gb/s)", (INCAST,)),
-        )
-        marks = dict(zip(cases, "os^"))
-        for axis, quantity, scale, title, which in panels:
-            for case in which:
-                here = rows[rows["case"] == case].set_index("scheme").loc[list(RECEIVERS)]
-                places, label = range(len(RECEIVERS)), "p50" if axis is axes[0, 2] else case
-                axis.plot(places, here[quantity] / scale, marks[case], color=COLOURS["blue"], label=label)
-                if quantity == "slowdown, p50":
-                    axis.plot(places, here["slowdown, p99"], marks[case], color=COLOURS["vermilion"], label="p99")
-            axis.set(ylabel=title, xticks=range(len(RECEIVERS)))
-            if quantity == "queue, peak":
-                log_axes(axis, "y")
-                fit_above(axis, 5.0, bottom=None)
-            else:
-                fit_above(axis, 1.3)
-            axis.set_xticklabels(RECEIVERS, rotation=90)
-            if axis in (axes[0, 2], axes[1, 0]):
-                axis.legend(fontsize=8)
-        axes[0, 2].set_title(f"incast of {rows['senders'].iloc[0]:.0f}")
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(RECEIVERS))
-        figure.suptitle(self.title)
-        return figure
+        searches = [f"web search, {load}%" for load in LOADS]
+        looks = {name: (name, colour) for name, colour in zip(RECEIVERS, COLOURS)}
+        colours = {case: (case, colour) for case, colour in zip((*searches, INCAST), ("blue", "sky", "orange"))}
+        bars = partial(Bars, by="case", over="scheme", tilt=90.0, axes={"xlabel": ""}, legend=None)
+        times = {"slowdown, p50": ("p50", "green"), "slowdown, p99": ("p99", "vermilion")}
+        panels: list[Panel] = [
+            lines_by_size("slowdown", looks, "scheme", where={"case": case}, title=case) for case in searches
+        ]
+        panels += [
+            bars("", times, by="quantity", where={"case": INCAST}, label="slowdown",
+                 title=f"incast of {table['senders'].iloc[0]:.0f}"),
+            bars("queue, peak", colours, unit="KB", log="y", label="longest queue"),
+            bars("goodput", {one: colours[one] for one in searches}, unit="Gb/s", label="goodput of a host"),
+            bars("goodput", {INCAST: colours[INCAST]}, unit="Gb/s", label="goodput of the receiver"),
+        ]  # fmt: skip
+        return self.drawn(panels, table, columns=3, size=(3.7, 3.8), legend="outside lower center")

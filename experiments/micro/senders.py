@@ -159,48 +159,39 @@ class SenderSchemes(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        columns = (
-            ("convergence of 4", "4 flows: goodput (Gb/s)"), ("convergence of 2", "2 flows: queue (kB)"),
-            ("incast of 32", "incast of 32: queue (kB)"), ("RTT fairness of 2", "RTT 1:10: goodput (Gb/s)"),
-            ("two bottlenecks of 3", "two bottlenecks: goodput (Gb/s)"),
-        )  # fmt: skip
-        figure, grid = subplots(
-            len(SENDERS), len(columns), figsize=(15, 1.45 * len(SENDERS)), sharex="col", layout="constrained",
-        )  # fmt: skip
-        for row, name in zip(grid, SENDERS, strict=True):
-            row[0].set_ylabel(name)
-            for axis, (case, title) in zip(row, columns, strict=True):
-                self._panel(axis, table, f"{name}, {case}", "queue" if "queue" in title else "goodput")
-                if name == SENDERS[0]:
-                    axis.set_title(title)
-        for axis, (case, _) in zip(grid[-1], columns, strict=True):
-            axis.set_xlabel("time (us)" if case.startswith("incast") else "time (ms)")
-        lines = grid[0, 0].get_lines()
-        labels = ["first flow (near)", "second (far)", "third", "fourth"]
-        figure.legend(lines, labels, loc="outside lower center", ncols=4)
-        figure.suptitle(f"{self.title}: 25 Gb/s, links of 1 us (two bottlenecks: 2 us)")
-        return figure
+        columns = {
+            "convergence of 4": "4 flows: goodput (Gb/s)", "convergence of 2": "2 flows: queue (kB)",
+            "incast of 32": "incast of 32: queue (kB)", "RTT fairness of 2": "RTT 1:10: goodput (Gb/s)",
+            "two bottlenecks of 3": "two bottlenecks: goodput (Gb/s)",
+        }  # fmt: skip
+        panels = [
+            _panel(table, f"{name}, {case}", "queue" in title, title if name == SENDERS[0] else "",
+                   name if case == "convergence of 4" else "")
+            for name, (case, title) in product(SENDERS, columns.items())
+        ]  # fmt: skip
+        more = ": 25 Gb/s, links of 1 us (two bottlenecks: 2 us)"
+        size, place = (3.0, 1.45), "outside lower center"
+        return self.drawn(panels, table, more, columns=len(columns), size=size, sharex="col", legend=place)
 
-    @staticmethod
-    def _panel(axis: Axes, table: pd.DataFrame, point: str, what: str) -> None:
-        is_incast = ", incast" in point
-        time_unit = 1e6 if is_incast else 1e9
-        if what == "queue":
-            queue = curve(table, point, "queue")
-            axis.plot(queue.index / time_unit, queue / 1e3, color=COLOURS["black"], linewidth=0.8)
-            axis.set_ylim(0, None)
-            if is_incast:
-                ratio = scalar(table, point, "FCT, p99 over the link's")
-                note = f"p99 FCT {ratio:.2f} of the link's, {scalar(table, point, 'PFC pauses'):.0f} pauses"
-            else:
-                note = f"mean {scalar(table, point, 'queue, mean') / 1e3:.1f} kB"
-        else:
-            flows = int(point.rsplit(" ", 1)[1])
-            for i, colour in zip(range(1, flows + 1), COLOURS.values()):
-                goodput = curve(table, point, f"goodput {i}")
-                axis.plot(goodput.index / time_unit, goodput / 1e9, color=colour, linewidth=0.9)
-            axis.set_ylim(0, 27)
-            quantity = {"convergence": "Jain's index", "RTT fairness": "near over far"}
-            found = [label for kind, label in quantity.items() if f", {kind}" in point]
-            note = f"{found[0]} {scalar(table, point, found[0]):.2f}" if found else ""
-        axis.text(0.98, 0.95, note, transform=axis.transAxes, ha="right", va="top", fontsize=7)
+
+def _panel(table: pd.DataFrame, point: str, is_queue: bool, title: str, ylabel: str) -> Traces:
+    """Return a scheme's queue or goodputs in a case, with a number of the case."""
+    number = partial(scalar, table, point)
+    if ", incast" in point:
+        ratio, pauses = number("FCT, p99 over the link's"), number("PFC pauses")
+        note = f"p99 FCT {ratio:.2f} of the link's\n{pauses:.0f} pauses"
+    elif is_queue:
+        note = f"mean {number('queue, mean') / 1e3:.1f} kB"
+    else:
+        quantities = {"convergence": "Jain's index", "RTT fairness": "near over far"}
+        note = "".join(f"{one} {number(one):.2f}" for kind, one in quantities.items() if f", {kind}" in point)
+    flows = ("first flow (near)", "second (far)", "third", "fourth")[: int(point.rsplit(" ", 1)[1])]
+    looks: dict[Any, tuple[str, str]] = {(point, "queue"): ("_", "black")}
+    if not is_queue:
+        looks = {(point, f"goodput {i}"): (*look,) for i, look in enumerate(zip(flows, COLOURS), 1)}
+    return Traces(
+        "", looks, by=("point", "quantity"), unit="KB" if is_queue else "Gb/s", title=title, width=0.9,
+        time_unit="us" if ", incast" in point else "ms",
+        axes={"ylabel": ylabel, **({} if is_queue else {"ylim": (0, 27)})},
+        also=lambda ax, _: ax.text(0.98, 0.95, note, transform=ax.transAxes, ha="right", va="top", fontsize=7),
+    )  # fmt: skip

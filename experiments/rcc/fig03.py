@@ -101,39 +101,31 @@ class Figure3(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
+        target = scalar(table, "pd", "target")
+        update: dict[str, Any] = {"clock": lambda *_: (0, BASE_RTT_PS), "time_unit": "updates", "legend": None}
+        panels = (
+            Sketch(title="the loop, with the preset's gains", how=_draw_loop),
+            Traces("sample", {"pd": ("RTT", "black")}, unit="us", label="RTT", title="delay", levels={"_": target},
+                   **update, axes={"ylim": (12, 16)}),
+            Traces("u", FORMS, title="control", **update),
+            Traces("window", FORMS, unit="KB", title="window", **(update | {"legend": {"fontsize": 8}})),
+        )  # fmt: skip
+        return self.drawn(panels, table, columns=2, size=(5.5, 3))
 
-        kp, kd, target = (scalar(table, "pd", name) for name in ("K_p", "K_d", "target"))
-        grey = "0.6"
-        blocks = {
-            "rtt": (0.0, 1.0, "RTT(t)", grey),
-            "error": (2.4, 1.0, f"e = RTT − {target / 1e6:.1f} us\n(3)", COLOURS["sky"]),
-            "p": (4.9, 1.8, f"P: {kp:g}/s × e", COLOURS["orange"]),
-            "d": (4.9, 0.2, f"D: {kd:g}/s × Δe", COLOURS["orange"]),
-            "u": (7.4, 1.0, "u: sum\n(4)", COLOURS["green"]),
-            "w": (9.8, 1.0, "W ← W (1 − tanh u)\n(5)", COLOURS["blue"]),
-        }
-        arrows = [("rtt", "error", ""), ("error", "p", ""), ("error", "d", ""), ("p", "u", ""), ("d", "u", ""),
-                  ("u", "w", "")]  # fmt: skip
-        figure = plt.figure(figsize=(11, 6))
-        parts: Any = figure.subfigures(2, 1, height_ratios=(1, 1.4))
-        ax = parts[0].subplots()
-        draw_blocks(ax, blocks, arrows, (0.85, 0.35))
-        look = {"color": "0.3", "linewidth": 1.2}
-        ax.plot([9.8, 9.8, 0.0], [0.6, -0.5, -0.5], **look)
-        ax.annotate("", (0.0, 0.62), (0.0, -0.5), arrowprops={"arrowstyle": "-|>", "shrinkA": 0} | look)
-        ax.text(4.9, -0.46, "network: windows change the queue, and with it the RTT", ha="center", fontsize=8)
-        ax.set(xlim=(-1.0, 11.2), ylim=(-0.7, 2.4), title=f"RCC, figure 3: {self.title}")
-        left, middle, right = parts[1].subplots(1, 3)
-        sample = curve(table, "pd", "sample")
-        updates = np.arange(len(sample))
-        left.plot(updates, sample / 1e6, color=COLOURS["black"])
-        left.axhline(target / 1e6, color="0.5", linewidth=1, linestyle=":")
-        left.set(title="delay", xlabel="update", ylabel="RTT (us)")
-        for form, (label, colour) in FORMS.items():
-            middle.plot(updates, curve(table, form, "u"), color=COLOURS[colour], label=label)
-            right.plot(updates, curve(table, form, "window") / 1e3, color=COLOURS[colour], label=label)
-        middle.set(title="control", xlabel="update", ylabel="u")
-        right.legend(fontsize=7, loc="upper right")
-        right.set(title="window", xlabel="update", ylabel="W (kB)")
-        return figure
+
+def _draw_loop(ax: Axes, table: pd.DataFrame) -> None:
+    kp, kd, target = (scalar(table, "pd", name) for name in ("K_p", "K_d", "target"))
+    blocks = {
+        "rtt": (0.0, 1.0, "RTT(t)", "0.6"),
+        "error": (2.4, 1.0, f"e = RTT\n− {target / 1e6:.1f} us\n(3)", COLOURS["sky"]),
+        "p": (4.9, 2.0, f"P: {kp:g}/s\n× e", COLOURS["orange"]),
+        "d": (4.9, 0.0, f"D: {kd:g}/s\n× Δe", COLOURS["orange"]),
+        "u": (7.3, 1.0, "u: sum\n(4)", COLOURS["green"]),
+        "w": (9.8, 1.0, "W ← W ×\n(1 − tanh u)\n(5)", COLOURS["blue"]),
+    }
+    pairs = (("rtt", "error"), ("error", "p"), ("error", "d"), ("p", "u"), ("d", "u"), ("u", "w"))
+    draw_blocks(ax, blocks, [(*pair, "") for pair in pairs], (0.95, 0.55))
+    ax.plot([9.8, 9.8, 0.0], [0.4, -1.0, -1.0], color="0.3", linewidth=1.2)
+    ax.annotate("", (0.0, 0.4), (0.0, -1.0), arrowprops={"arrowstyle": "-|>", "shrinkA": 0, "color": "0.3"})
+    ax.text(4.9, -1.4, "network: windows change the queue, and with it the RTT", ha="center", fontsize=8)
+    ax.set_ylim(-1.5, 2.7)

@@ -11,6 +11,7 @@ RCC, HPCC = IncastCase("rcc"), IncastCase("hpcc")
 RCC_TOGETHER = together(RCC)
 _READINGS = (RCC, IncastCase("rcc", REQUEST), IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, 0.99))
 """Other readings of RCC's first window, and of the bandwidth it assigns."""
+_DRAWN = ((RCC, "blue", "-"), (HPCC, "vermilion", "-"), (RCC_TOGETHER, "sky", "--"), (_READINGS[1], "green", "--"))
 PUBLISHED_GBPS, PUBLISHED_MEDIAN, PUBLISHED_P99 = 94.98, 0.052, 0.041
 
 
@@ -57,35 +58,25 @@ class Figure6(IncastFigure):
         return [RCC_TOGETHER, HPCC, *(_READINGS if scale == "paper" else _READINGS[:2])]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, (left, right) = subplots(1, 2, figsize=(11, 3.8))
-        drawn = [
-            (RCC, "blue", "-"),
-            (HPCC, "vermilion", "-"),
-            (RCC_TOGETHER, "sky", "--"),
-            (_READINGS[1], "green", "--"),
-        ]
-        for case, colour, look in drawn:
-            points = points_in(table, case)
-            if not points:
-                continue
-            rate = curve(table, points[0], "goodput over time")
-            left.plot(rate.index / 1e9, rate / 1e9, look, color=COLOURS[colour], linewidth=1, label=case.label)
-            levels = [curve(table, point, "FCT by level") for point in points]
-            share = levels[0].index / 1000
-            right.plot(np.mean(levels, axis=0) / 1e9, share, look, color=COLOURS[colour], label=case.label)
-            right.fill_betweenx(share, np.min(levels, axis=0) / 1e9, np.max(levels, axis=0) / 1e9,
-                                color=COLOURS[colour], alpha=0.2, linewidth=0)  # fmt: skip
-        left.axhline(PUBLISHED_GBPS, color="0.5", linewidth=1, linestyle=":", label=f"published, {PUBLISHED_GBPS} Gb/s")
-        left.set(title="(a) goodput of the incast", xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
-        left.legend(fontsize=8, loc="lower left")
-        rows = wide(table)
-        median = mean(rows, HPCC, "median FCT") / 1e9
-        tail = mean(rows, HPCC, "p99 FCT") / 1e9
-        right.plot(
-            [median * (1 - PUBLISHED_MEDIAN), tail * (1 - PUBLISHED_P99)], [0.5, 0.99], "o", color=COLOURS["black"],
-            markersize=5, label=f"published RCC: median −{PUBLISHED_MEDIAN:.1%}, p99 −{PUBLISHED_P99:.1%}, by our HPCC",
+        looks = {points_in(table, case)[0]: (case.label, *look) for case, *look in _DRAWN if points_in(table, case)}
+        rate = Traces(
+            "goodput over time", looks, time_unit="ms", unit="Gb/s", label="goodput", title="(a) goodput of the incast",
+            levels={f"published, {PUBLISHED_GBPS} Gb/s": PUBLISHED_GBPS * 1e9}, axes={"ylim": (0, 105)}, width=1.0,
+            legend={"fontsize": 8, "loc": "lower left"},
         )  # fmt: skip
-        right.legend(fontsize=8, loc="upper left")
-        right.set(title="(b) completion times", xlabel="FCT (ms)", ylabel="share of the flows", ylim=(0, 1.02))
+        axes = {"xlabel": "FCT (ms)", "ylabel": "share of the flows", "ylim": (0, 1.02)}
+        times = Sketch(title="(b) completion times", how=_draw_times, axes=axes)
         senders = int(table["senders"].iloc[0])
-        return self.headed(figure, f", {senders:,} senders")
+        return self.drawn([rate, times], table, f", {senders:,} senders", size=(5.5, 3.8))
+
+
+def _draw_times(ax: Axes, table: pd.DataFrame) -> None:
+    for case, colour, look in (one for one in _DRAWN if points_in(table, one[0])):
+        levels = [curve(table, point, "FCT by level") for point in points_in(table, case)]
+        share, times = levels[0].index / 1000, np.array(levels) / 1e9
+        ax.plot(times.mean(axis=0), share, look, color=COLOURS[colour], label=case.label)
+        ax.fill_betweenx(share, times.min(axis=0), times.max(axis=0), color=COLOURS[colour], alpha=0.2, linewidth=0)
+    median, tail = (mean(wide(table), HPCC, f"{name} FCT") / 1e9 for name in ("median", "p99"))
+    words = f"published RCC: median −{PUBLISHED_MEDIAN:.1%}, p99 −{PUBLISHED_P99:.1%}, by our HPCC"
+    published = [median * (1 - PUBLISHED_MEDIAN), tail * (1 - PUBLISHED_P99)]
+    ax.plot(published, [0.5, 0.99], "o", color=COLOURS["black"], markersize=5, label=words)

@@ -47,6 +47,26 @@ def _unlisted(table: pd.DataFrame) -> Measured:
     return Measured(numbers, f"not listed: {', '.join(NEEDED.values())}")
 
 
+def _cells(table: pd.DataFrame) -> list[list[str]]:
+    sizes = _sizes(table)
+    rows = [
+        [
+            side,
+            name.removesuffix(" of the receiver"),
+            f"{record.__qualname__}.{own}",
+            f"{published}",
+            f"{sizes[name]:.0f}",
+        ]
+        for name, (side, record, own, published) in LISTED.items()
+    ]
+    rows.append(["", "total", "", f"{PUBLISHED_TOTAL}", f"{sizes[list(LISTED)].sum():.0f}"])
+    unlisted = [
+        ["not listed", f"{one}: {doc}", f"Rcc.Receiver.{one}", "–", f"{sizes[one]:.0f}"] for one, doc in NEEDED.items()
+    ]
+    return rows + unlisted
+
+
+_COLUMNS = {"": 0.1, "state variable": 0.38, "rdmacc": 0.26, "bytes, published": 0.15, "bytes, rdmacc": 0.13}
 _EACH = All({name: Exactly(size) for name, (*_, size) in LISTED.items()} | {"listed": Exactly(PUBLISHED_TOTAL)})
 
 
@@ -58,6 +78,8 @@ class Table1(Experiment):
         "RCC, table I: 52 bytes for each connection, counted in the records, and what algorithm 1 needs besides"
     )
     seeding = Seeding.NONE
+    panels = (Listing(columns=_COLUMNS, cells=_cells),)
+    grid = MappingProxyType({"size": (9, 4.2)})
     claims = (
         claim("rcc-t1-1", measure=_listed, band=All(_EACH, {"needed": Exactly(PUBLISHED_TOTAL)}), direction=_EACH),
         claim("rcc-t1-1a", measure=_unlisted,
@@ -71,31 +93,3 @@ class Table1(Experiment):
         numbers = {name: (bytes_of(record, own), "bytes") for name, (_, record, own, _) in LISTED.items()}
         numbers |= {name: (bytes_of(Rcc.Receiver, name), "bytes") for name in NEEDED}
         return tidy(point.name, numbers | {"u": (bytes_of(Rcc.Receiver, "control"), "bytes")})
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        sizes = _sizes(table)
-        rows = [
-            [
-                side,
-                name.removesuffix(" of the receiver"),
-                f"{record.__qualname__}.{own}",
-                f"{published}",
-                f"{sizes[name]:.0f}",
-            ]
-            for name, (side, record, own, published) in LISTED.items()
-        ]
-        total = sizes[list(LISTED)].sum()
-        rows.append(["", "total", "", f"{PUBLISHED_TOTAL}", f"{total:.0f}"])
-        rows += [["not listed", f"{name}: {doc}", f"Rcc.Receiver.{name}", "–", f"{sizes[name]:.0f}"]
-                 for name, doc in NEEDED.items()]  # fmt: skip
-        figure, ax = subplots(figsize=(9, 4.2))
-        ax.axis("off")
-        drawn = ax.table(
-            rows, colLabels=["", "state variable", "rdmacc", "bytes, published", "bytes, rdmacc"], loc="center",
-            cellLoc="left", colWidths=[0.12, 0.36, 0.28, 0.14, 0.12],
-        )  # fmt: skip
-        drawn.auto_set_font_size(False)
-        drawn.set_fontsize(9)
-        drawn.scale(1, 1.35)
-        ax.set_title(f"RCC, table I: {self.title}")
-        return figure

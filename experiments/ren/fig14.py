@@ -80,7 +80,7 @@ def _panel(rows: pd.DataFrame, workload: str) -> Lines:
     sizes = [f"{size:,.0f}" for size in np.ceil(largest(rows, workload) / PAYLOAD_BYTES)]
     return Lines(
         "p99 slowdown", LINES, of=partial(_tenths, workload), over="tenth", log="y", title=WORKLOADS[workload],
-        xlabel="flow size (packets); a tick is a tenth of the flows",
+        xlabel="flow size (packets); a tick is a tenth of the flows", tilt=90.0,
         axes={"xticks": TENTHS, "xticklabels": sizes},
         published={one: [(TENTHS[tenth], ren / (1 - gain))] for one, gain in published.items()},
     )  # fmt: skip
@@ -114,7 +114,4 @@ class Figure14(LeafSpineReadings):
         return list(_ALL)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        figure = self.drawn([_panel(rows, one) for one in WORKLOADS], rows, f", load {_LOAD}")
-        for ax in figure.axes:
-            ax.tick_params("x", rotation=90)
-        return figure
+        return self.drawn([_panel(rows, one) for one in WORKLOADS], rows, f", load {_LOAD}")

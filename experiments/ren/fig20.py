@@ -27,11 +27,13 @@ _EVERY_PS, _FROM_PS, _UNTIL = us(15), us(2000), ms(4)
 _RECEIVERS = (f"h{_SENDERS}", f"h{2 * _SENDERS + 1}")
 _PORTS = (("leaf0", _RECEIVERS[0]), ("leaf1", _RECEIVERS[1]))
 _ORDER = 5020
+_COLOURS = ("yellow", "orange", "vermilion", "green")
+"""Of Homa's degrees."""
 _FULL = {"utilisation": AtLeast(0.9, "%")}
 _SHORT_QUEUE = {"queue": AtMost(5, "packets"), "queue less Homa's": AtMost(0, "packets")}
 
 
-def share_in_use(degree: int, share: float) -> float:
+def share_in_use(degree: int, share: Any) -> Any:
     """Return the probability that at least one of the messages granted is of a responsive sender."""
     return 1 - (1 - share) ** degree
 
@@ -55,6 +57,13 @@ def _homa(table: pd.DataFrame) -> list[str]:
     found = wide(table)
     degrees = sorted(found.loc[found["degree"] > 0, "degree"].unique())
     return [f"Homa, K = {degree:.0f}" for degree in degrees]
+
+
+def _draw_share_in_use(ax: Axes, table: pd.DataFrame) -> None:
+    shares = np.linspace(min(SHARES), 1, 50)
+    for name, colour in zip(_homa(table), _COLOURS):
+        use = 100 * share_in_use(int(name.rpartition(" ")[2]), shares)
+        ax.plot(shares, use, ":", color=COLOURS[colour], linewidth=1)
 
 
 def _never_falls(slack: float, unit: str = "") -> Band:
@@ -148,31 +157,12 @@ class Figure20(ReadingFigure):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        colours = ("yellow", "orange", "vermilion", "green")
-        looks = dict(zip(_homa(table), colours, strict=False)) | {KEPT: "blue", NOT_KEPT: "sky"}
-        figure, axes = subplots(1, 2, figsize=(11, 4.2))
-        for ax, quantity, factor in zip(axes, ("utilisation", "mean queue"), (100, 1), strict=True):
-            for name, colour in looks.items():
-                found = rows[rows["scheme"] == name].groupby("share")[quantity]
-                mean, error = found.mean() * factor, found.sem().fillna(0) * factor
-                line = "o--" if name == NOT_KEPT else "o-" if name == KEPT else "s-"
-                draw_spread(
-                    ax, mean.index, mean, mean - error, mean + error, fmt=line, color=COLOURS[colour], capsize=2,
-                    markersize=5, label=name,
-                )  # fmt: skip
-            ax.set(xlabel="share of responsive senders", xticks=SHARES)
-        grid = np.linspace(min(SHARES), 1, 50)
-        for name in _homa(table):
-            degree = int(name.rpartition(" ")[2])
-            axes[0].plot(
-                grid,
-                [100 * share_in_use(degree, share) for share in grid],
-                ":",
-                color=COLOURS[looks[name]],
-                linewidth=1,
-            )
-        axes[0].set(title="(a) dotted: 1 - (1 - r)^K", ylabel="link utilisation (%)", ylim=(0, 104))
-        axes[1].set(title="(b)", ylabel="average queue (packets)")
-        axes[1].legend(fontsize=8)
-        return self.headed(figure, " (mean, standard error)")
+        looks = {name: (name, colour, "s-") for name, colour in zip(_homa(table), _COLOURS)}
+        looks |= {KEPT: (KEPT, "blue", "o-"), NOT_KEPT: (NOT_KEPT, "sky", "o--")}
+        over = partial(Lines, looks=looks, over="share", xlabel="share of responsive senders", is_error=True)
+        panels = (
+            over("utilisation", unit="%", title="(a) dotted: 1 - (1 - r)^K", label="link utilisation", legend=None,
+                 axes={"ylim": (0, 104)}, also=_draw_share_in_use),
+            over("mean queue", unit="packets", title="(b)", label="average queue"),
+        )  # fmt: skip
+        return self.drawn(panels, table, " (mean, standard error)", size=(5.5, 4.2))

@@ -12,8 +12,8 @@ Completion runs from the first request to the last byte at the receiver.
 Host links have one delay here, 4.5 us for both 5 and 4: this shifts the switch's events by 0.5 us, and none at hosts.
 """
 
-from rdmacc.experiments.validation.flows import by_size, completion, plot_searches, stored_flows
-from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
+from rdmacc.experiments.validation.flows import by_size, completion, lines_by_size, stored_flows
+from rdmacc.experiments.validation.references import CLOSE, by_run, dots
 from ..api import *
 from .joining import *
 
@@ -35,6 +35,16 @@ def _point(case: str, rate: str, weight: str, seed: int, network: Any, work: Any
 def _rtts(table: pd.DataFrame, case: str) -> pd.Series:
     rows = chosen(wide(table), case=case)
     return rows.set_index(rows["rate"] + ", " + rows["weight"])["RTTs to converge"]
+
+
+def _goodputs(point: str, row: pd.Series) -> Traces:
+    flows, taken = (2 if row["case"] == TWO else 10), row["RTTs to converge"]
+    looks = {(point, f"goodput {i}"): ("_", "vermilion" if i else "blue") for i in range(flows)}
+    return Traces(
+        "", looks, by=("point", "quantity"), unit="Gb/s", label="goodput", title=f"{point}: {taken:.0f} RTT",
+        clock=lambda *_: (row["join"], row["base RTT"]), time_unit="base RTTs since the join",
+        width=0.8 if flows == 2 else 0.4, verticals={"_": taken}, axes={"xlim": (-10, 60)},
+    )  # fmt: skip
 
 
 def _sent_again(table: pd.DataFrame) -> Measured:
@@ -87,34 +97,11 @@ class ExpressPassNs2(Experiment):
     def plot(self, table: pd.DataFrame) -> Figure:
         rows = wide(table)
         joining = rows[rows["case"].isin([TWO, TEN])].sort_values("weight", kind="stable", ascending=False)
-        searched = rows[rows["case"].str.startswith("web search")]
-        figure, axes = subplots(2, 4, figsize=(14, 6), layout="constrained")
-        for axis, (name, row) in zip(axes[:, :3].flat, joining.iterrows(), strict=True):
-            self._goodputs(axis, table, str(name), row)
-        self._incasts(axes[0, 3], table, rows[rows["case"].isin(INCASTS)])
-        axes[1, 3].set_visible(not searched.empty)
-        if not searched.empty:
-            plot_searches(axes[1, 3], searched, "web search", "FCT (ms), p50 and p99")
-        figure.suptitle(self.title)
-        return figure
-
-    @staticmethod
-    def _goodputs(axis: Axes, table: pd.DataFrame, point: str, row: pd.Series) -> None:
-        rtt, join = row["base RTT"], row["join"]
-        flows = 2 if row["case"] == TWO else 10
-        for i in range(flows):
-            goodput, colour = curve(table, point, f"goodput {i}") / 1e9, COLOURS["vermilion" if i else "blue"]
-            axis.plot((goodput.index - join) / rtt, goodput, color=colour, linewidth=0.8 if flows == 2 else 0.4)
-        taken = scalar(table, point, "RTTs to converge")
-        axis.axvline(taken, color="0.5", linestyle=":")
-        axis.set(title=f"{point}: {taken:.0f} RTT", xlabel="base RTTs since the join", xlim=(-10, 60), ylim=(0, None))
-        axis.set_ylabel("goodput (Gb/s)")
-
-    @staticmethod
-    def _incasts(axis: Axes, table: pd.DataFrame, rows: pd.DataFrame) -> None:
-        for x, point in enumerate(rows.index):
-            dots_of_both(axis, table, "expresspass_ns2", str(point), x)
-        labels = [f"{row['case']}, {row['rate']}, {row['weight']}" for _, row in rows.iterrows()]
-        log_axes(axis, "y")
-        axis.set(title="incasts: each flow (orange: ns2-xpass)", ylabel="FCT (ms)", xticks=range(len(rows)))
-        axis.set_xticklabels(labels, rotation=90)
+        panels: list[Panel] = [_goodputs(str(point), row) for point, row in joining.iterrows()]
+        runs = {str(point): str(point) for point in rows.index[rows["case"].isin(INCASTS)]}
+        panels.append(dots("expresspass_ns2", runs, "incasts (orange: ns2-xpass)", log="y"))
+        searches = dict(zip(rows.loc[rows["case"].str.startswith("web search"), "case"], COLOURS))
+        if searches:
+            looks = {case: (case, colour) for case, colour in searches.items()}
+            panels.append(lines_by_size("FCT", looks, "case", unit="ms", title="web search"))
+        return self.drawn(panels, table, columns=4, size=(3.5, 3.2))

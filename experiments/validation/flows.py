@@ -95,20 +95,19 @@ def unfinished(table: pd.DataFrame) -> Measured:
     return Measured(rows["unfinished"].sum(), f"{rows['drops'].sum():.0f} packets dropped")
 
 
-def plot_searches(axis: Axes, rows: pd.DataFrame, title: str, ylabel: str) -> None:
-    """Draw completion times by size of each run, with its case in the legend."""
-    for (_, row), colour in zip(rows.iterrows(), COLOURS.values()):
-        plot_by_size(axis, row, "FCT", 1e9, color=colour, label=row["case"])
-    axis.set(title=title, ylabel=ylabel)
-    axis.legend()
+def lines_by_size(name: str, looks: Mapping[str, tuple[str, str]], by: str, **more: Any) -> Lines:
+    """Return the panel of median and, dashed, 99th percentile over the bins of size, a colour for each of `looks`."""
+    lines = {
+        (one, p): (words if p == 50 else "_", colour, line)
+        for one, (words, colour) in looks.items()
+        for p, line in ((50, "o-"), (99, "^--"))
+    }
+    axes = {"xticks": range(len(BINS)), "xticklabels": [*BINS], "xlabel": ""}
+    words: dict[str, Any] = {"label": f"{name}, p99 dashed", "axes": axes, "tilt": 90.0, "log": "y", **more}
+    return Lines(name, lines, by=(by, "p"), of=partial(_by_size, name), over="size", **words)
 
 
-def plot_by_size(axis: Axes, row: pd.Series, name: str, scale: float = 1.0, **line: Any) -> None:
-    """Draw median and, dashed, 99th percentile over the bins of size."""
-    label = line.pop("label", None)
-    for p, style in ((50, "o-"), (99, "^--")):
-        values = [row[f"{name} {size}, p{p}"] / scale for size in BINS]
-        axis.plot(range(len(BINS)), values, style, markersize=3, label=label if p == 50 else None, **line)
-    log_axes(axis, "y")
-    axis.set_xticks(range(len(BINS)))
-    axis.set_xticklabels(BINS, rotation=90)
+def _by_size(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    rows = summary_rows(table)
+    bins = product(enumerate(BINS), (50, 99))
+    return pd.concat([rows.assign(p=p, size=n, **{name: rows[f"{name} {label}, p{p}"]}) for (n, label), p in bins])

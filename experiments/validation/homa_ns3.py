@@ -10,8 +10,8 @@ receiver.
   within 80 ms and 60 ms (run 1); "paper" scale only.
 """
 
-from rdmacc.experiments.validation.flows import by_size, completion, plot_searches, stored_flows
-from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
+from rdmacc.experiments.validation.flows import by_size, completion, lines_by_size, stored_flows
+from rdmacc.experiments.validation.references import CLOSE, by_run, distributions, dots, inexact
 from ..api import *
 
 DELAYS = {"10G": "250ns", "100G": "1us"}
@@ -96,22 +96,12 @@ class HomaNs3(Experiment):
         return tidy(point.name, numbers | completion(flows))
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        searched = rows[rows["case"].isin(W5)]
-        figure, axes = subplots(
-            1, 2 if searched.empty else 4, figsize=(7 if searched.empty else 15, 3.6), layout="constrained"
-        )
-        for axis, rate in zip(axes, DELAYS):
-            for x, case in enumerate(INCASTS):
-                dots_of_both(axis, table, "homa_ns3", f"{case}, {rate}", x)
-            log_axes(axis, "y")
-            axis.set(title=f"incasts, {rate[:-1]} Gb/s", ylabel="FCT of each message (ms)")
-            axis.set(xticks=range(len(INCASTS)), xticklabels=[one.replace(" x ", " x\n") for one in INCASTS])
-        if not searched.empty:
-            plot_searches(axes[2], searched, "W5 on 144 hosts", "FCT (ms), p50 and p99 (dashed)")
-            for case, colour in zip(W5, COLOURS.values()):
-                draw_both(axes[3], table, "homa_ns3", case, color=colour)
-            log_axes(axes[3], "x")
-            axes[3].set(title="W5", xlabel="FCT (us)", ylabel="share of messages")
-        figure.suptitle(f"{self.title} (orange, dashed)")
-        return figure
+        panels: list[Panel] = [
+            dots("homa_ns3", {case: f"{case}, {rate}" for case in INCASTS}, f"incasts, {rate[:-1]} Gb/s", log="y")
+            for rate in DELAYS
+        ]
+        if table["case"].isin(W5).any():
+            looks = {case: (case, colour) for case, colour in zip(W5, COLOURS)}
+            panels.append(lines_by_size("FCT", looks, "case", unit="ms", title="W5 on 144 hosts"))
+            panels.append(distributions("homa_ns3", {case: case for case in W5}, "W5", log="x", legend=None))
+        return self.drawn(panels, table, " (orange, dashed)", size=(3.7, 3.6))

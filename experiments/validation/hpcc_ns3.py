@@ -34,7 +34,7 @@ Left to chance are DCQCN's marks between the thresholds (the "paper" scale has t
 """
 
 from rdmacc.experiments.validation.flows import by_size, flows_of, percentiles, stored_flows, summary_rows, with_each
-from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
+from rdmacc.experiments.validation.references import CLOSE, by_run, distributions, dots, inexact
 from ..api import *
 
 SCHEMES = ("dcqcn", "dcqcn-paper", "hpcc", "timely", "dctcp")
@@ -142,29 +142,23 @@ class HpccNs3(Experiment):
         return with_each(point, flows, fct, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = summary_rows(table)
-        figure, axes = subplots(2, len(CASES) + 1, figsize=(15, 6.5), layout="constrained")
-        for (top, bottom), case in zip(axes.T, CASES):
-            for x, name in enumerate(SCHEMES):
-                here = rows[(rows["scheme"] == name) & (rows["case"] == case)]
-                if here.empty:
-                    continue
-                dots_of_both(top, table, "hpcc_ns3", f"{name}, {case}", x)
-                mean, high = here["queue, mean"].mean() / 1e3, here["queue, p99"].mean() / 1e3
-                bottom.plot(x, mean, "o", color=COLOURS["green"], label="mean" if not x else None)
-                bottom.plot(x, high, "^", color=COLOURS["vermilion"], label="p99" if not x else None)
-            top.set(title=case, ylim=(0, None), xticks=[])
-            log_axes(bottom, "y")
-            bottom.set_xticks(range(len(SCHEMES)))
-            bottom.set_xticklabels(SCHEMES, rotation=90)
-        for axis, case in zip(axes[:, -1], TRACES):
-            for name, colour in zip(TRACE_SCHEMES, COLOURS.values()):
-                draw_both(axis, table, "hpcc_ns3", f"{name}, {case}", color=colour, label=name)
-            log_axes(axis, "x")
-            axis.set(title=case, xlabel="completion time (us)", ylabel="share of flows")
-        axes[0, -1].legend()
-        axes[0, 0].set_ylabel("completion time of each flow (ms)")
-        axes[1, 0].set_ylabel("queue (kB)")
-        axes[1, 0].legend()
-        figure.suptitle(f"{self.title}: blue and solid ours, orange and dashed the simulator's")
-        return figure
+        looks = {"queue, mean": ("mean", "green"), "queue, p99": ("p99", "vermilion")}
+        queue = partial(Bars, "", looks, by="quantity", over="scheme", unit="KB", label="queue", log="y", tilt=90.0)
+        panels: list[Panel] = [
+            dots("hpcc_ns3", {one: f"{one}, {case}" for one in SCHEMES}, case, axes={"ylim": (0, None)})
+            for case in CASES
+        ]
+        flows = [
+            distributions("hpcc_ns3", {one: f"{one}, {case}" for one in TRACE_SCHEMES}, case, log="x")
+            for case in TRACES
+        ]
+        queues = [queue(where={"case": case}, axes={"xlabel": ""}) for case in CASES]
+        more = ": blue and solid ours, orange and dashed the simulator's"
+        return self.drawn(
+            [*panels, flows[0], *queues, flows[1]],
+            table,
+            more,
+            columns=6,
+            size=(2.5, 3.2),
+            legend="outside lower center",
+        )

@@ -20,7 +20,7 @@ which packet is trimmed, and RoCE's paths, one a flow.
 from __future__ import annotations
 
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
-from rdmacc.experiments.validation.references import CLOSE, by_run, draw_both
+from rdmacc.experiments.validation.references import CLOSE, by_run, distributions
 from ..api import *
 
 SCHEMES = {name: preset("ndp-htsim")[name] for name in preset("ndp-htsim")}
@@ -74,11 +74,6 @@ def _incasts_on_the_star(table: pd.DataFrame, *, is_roce: bool) -> pd.DataFrame:
         for name, scheme in rows.loc[chosen, "scheme"].items()
     }
     return rows[chosen].assign(least=pd.Series(least))
-
-
-def _draw(run: str, ax: Axes, table: pd.DataFrame) -> None:
-    for name, colour in zip(SCHEMES, COLOURS.values(), strict=False):
-        draw_both(ax, table, "htsim", f"{name}, {run}", color=colour, label=name)
 
 
 def _at_line_rate(table: pd.DataFrame) -> Measured:
@@ -141,10 +136,11 @@ class Htsim(Experiment):
         return measure_acked(point, result, with_sizes=point.labels["case"] == WEB_SEARCH)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        axes = {"xlabel": "completion time (us)", "ylim": (0, 1), "ylabel": "share of flows"}
-        panels = []
-        for network, case in table[["network", "case"]].drop_duplicates().itertuples(index=False):
-            if case != TWO:
-                title, log = f"{network}, {case}", "x" * (case == WEB_SEARCH)
-                panels.append(Sketch(title=title, how=partial(_draw, title), log=log, axes=axes))
+        ran = table[table["case"] != TWO]
+        panels = [
+            distributions(
+                "htsim", {name: f"{name}, {run}" for name in SCHEMES}, run, log="x" * run.endswith(WEB_SEARCH)
+            )
+            for run in dict.fromkeys(ran["network"] + ", " + ran["case"])
+        ]
         return self.drawn(panels, table, " (dashed)", columns=4, size=(3, 2.6), legend="outside lower center")

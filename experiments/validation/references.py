@@ -114,23 +114,40 @@ def by_size(table: pd.DataFrame, name: str) -> dict[str, dict[str, float]]:
     return {label: _ratios([rows[places == place]]) for place, label in enumerate(BINS) if (places == place).any()}
 
 
-def draw_both(axis: Axes, table: pd.DataFrame, name: str, point: str, **line: Any) -> None:
-    """Draw the distribution of a run's completion times in us, and dashed the other simulator's; nothing if not run."""
-    ours = flows_of(table, point)["value"] / 1e6
-    if len(ours):
-        axis.step(*ecdf(ours), where="post", **line)
-    rows = theirs(name)
-    others = rows.loc[rows["point"] == point, "fct_ps"] / 1e6
-    if len(ours) and len(others):
-        axis.step(*ecdf(others), where="post", linestyle="--", **(line | {"label": None}))
+def both(name: str, runs: Mapping[str, str], table: pd.DataFrame) -> pd.DataFrame:
+    """Return completion times of runs, by label and point: `run, whose, time`; theirs where we have the run."""
+    frames = []
+    for run, point in runs.items():
+        seeds = [one for one in dict.fromkeys(table["point"]) if one == point or one.startswith(f"{point}, seed ")]
+        others = theirs(name)
+        for whose, times in (
+            ("ours", [flows_of(table, one)["value"] for one in seeds]),
+            ("theirs", [others.loc[others["point"] == point, "fct_ps"]] if seeds else []),
+        ):
+            frames += [pd.DataFrame({"run": run, "whose": whose, "time": one}) for one in times]
+    return pd.concat(frames, ignore_index=True)
 
 
-def dots_of_both(axis: Axes, table: pd.DataFrame, name: str, point: str, x: float) -> None:
-    """Draw each completion time of a run in ms around a place of the axis: ours blue, the other simulator's orange."""
-    seeds = [one for one in dict.fromkeys(table["point"]) if one == point or one.startswith(f"{point}, seed ")]
-    rows = theirs(name)
-    others = rows.loc[rows["point"] == point, "fct_ps"]
-    ours = pd.concat([flows_of(table, one)["value"] for one in seeds or [point]])
-    for place, times, colour in ((-0.2, ours, "blue"), (0.2, others, "orange")):
-        across = x + place + np.linspace(-0.15, 0.15, len(times))
-        axis.plot(across, np.sort(times) / 1e9, ".", markersize=3, color=COLOURS[colour])
+def distributions(name: str, runs: Mapping[str, str], title: str, **more: Any) -> Distributions:
+    """Return the panel of runs' completion times, and dashed the other simulator's."""
+    looks: dict[Any, tuple[str, ...]] = {}
+    for run, colour in zip(runs, COLOURS):
+        looks |= {(run, "ours"): (run, colour, "-"), (run, "theirs"): ("_", colour, "--")}
+    words: dict[str, Any] = {"title": title, "unit": "us", "label": "completion time", **more}
+    return Distributions("time", looks, by=("run", "whose"), of=partial(both, name, runs), **words)
+
+
+def dots(name: str, runs: Mapping[str, str], title: str, **more: Any) -> Sketch:
+    """Return the panel of each completion time of runs: ours blue, the other simulator's orange."""
+    ticks = {"xticks": range(len(runs)), "xticklabels": [*runs]}
+    axes = {"ylabel": "FCT of each flow (ms)", **ticks, **more.pop("axes", {})}
+    return Sketch(title=title, how=partial(_draw_dots, name, runs), axes=axes, tilt=90.0, **more)
+
+
+def _draw_dots(name: str, runs: Mapping[str, str], ax: Axes, table: pd.DataFrame) -> None:
+    times = both(name, runs, table)
+    for (x, run), (place, whose, colour) in product(
+        enumerate(runs), ((-0.2, "ours", "blue"), (0.2, "theirs", "orange"))
+    ):
+        found = np.sort(chosen(times, run=run, whose=whose)["time"]) / 1e9
+        ax.plot(x + place + np.linspace(-0.15, 0.15, len(found)), found, ".", markersize=3, color=COLOURS[colour])

@@ -16,7 +16,7 @@ import random
 from pathlib import Path
 
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
-from rdmacc.experiments.validation.references import by_run, draw_both, theirs
+from rdmacc.experiments.validation.references import by_run, distributions, theirs
 from ..api import *
 
 CONTROLS = tuple(preset("uet-htsim"))
@@ -170,6 +170,12 @@ def _ratios(table: pd.DataFrame, *cases: str) -> pd.Series:
     return ours[runs.index] / runs["last_us"]
 
 
+def _beside_theirs(table: pd.DataFrame) -> pd.DataFrame:
+    ratios = _ratios(table, "")
+    rows = summary_rows(table).loc[ratios.index]
+    return rows.assign(there=rows["last FCT"] / 1e6 / ratios, **{"ours over theirs": ratios})
+
+
 def _one_path(table: pd.DataFrame) -> dict[str, float]:
     """Return how many of our seeds complete before theirs, for each run with one path a message."""
     ours, runs = _last_us(table), [row for row in _runs() if ONE_VALUE in row.case]
@@ -270,24 +276,14 @@ class UetHtsim(Experiment):
         return pd.concat([rows, tidy(point.name, more)], ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, (left, right) = subplots(1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=(1.2, 1))
-        ratios = _ratios(table, "")
-        ours = summary_rows(table)
-        for control, colour in zip(CONTROLS, COLOURS.values(), strict=False):
-            own = ratios[ours.loc[ratios.index, "scheme"] == control]
-            there = ours.loc[own.index, "last FCT"] / 1e6 / own
-            left.plot(there, own, "o", markersize=4, color=colour, label=control)
-        left.axhline(1, color="black", linewidth=0.6)
-        log_axes(left, "x")
-        left.set(xlabel="last completion there (us)", ylabel="ours over theirs", ylim=(0.85, 1.3))
-        left.legend()
-        for scheme, colour in zip(FLOW_SCHEMES, COLOURS.values(), strict=False):
-            draw_both(right, table, "uet_htsim", f"{scheme}, fat tree, permutation of 128", color=colour, label=scheme)
-        right.set(xlabel="completion time (us), permutation of 128; theirs dashed", ylim=(0, 1))
-        right.set_ylabel("share of flows")
-        right.legend(loc="lower right")
-        figure.suptitle(self.title)
-        return figure
+        looks = {one: (one, colour, "o") for one, colour in zip(CONTROLS, COLOURS)}
+        last = Lines(
+            "ours over theirs", looks, of=_beside_theirs, over="there", xlabel="last completion there (us)", log="x",
+            levels={"_": 1.0}, axes={"ylim": (0.85, 1.3)},
+        )  # fmt: skip
+        runs = {scheme: f"{scheme}, fat tree, permutation of 128" for scheme in FLOW_SCHEMES}
+        panels = [last, distributions("uet_htsim", runs, "permutation of 128; theirs dashed")]
+        return self.drawn(panels, table, size=(5.5, 3.8))
 
 
 def _flows_of_128(case: str) -> pd.DataFrame:

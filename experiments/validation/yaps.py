@@ -33,6 +33,12 @@ def least_fct_ps(packets: Any) -> Any:
     return 3_200 + (packets + 1) * 120_000 + 2 * 3_200 + 4 * 200_000
 
 
+def _by_size(table: pd.DataFrame) -> pd.DataFrame:
+    flows = flows_of(table, WEB_SEARCH).merge(theirs("yaps"), on="flow", how="left")
+    size = np.array([*BINS])[np.searchsorted([*BINS.values()], flows["size_bytes"])]
+    return flows.assign(size=size).melt("size", ["value", "fct_ps"], "whose", "time")
+
+
 def _quickest(table: pd.DataFrame) -> Measured:
     flows = flows_of(table, WEB_SEARCH)
     packets = np.ceil(flows["size_bytes"] / _PAYLOAD)
@@ -62,15 +68,9 @@ class Yaps(Experiment):
         return measure_acked(point, result, with_sizes=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        flows = flows_of(table, WEB_SEARCH).merge(theirs("yaps"), on="flow", how="left")
-        places = np.searchsorted(list(BINS.values()), flows["size_bytes"])
-        figure, axes = subplots(figsize=(6, 3.5), layout="constrained")
-        for place, (name, colour) in enumerate(zip(BINS, COLOURS.values(), strict=False)):
-            if (places == place).any():
-                for column, dash, label in (("value", "-", name), ("fct_ps", "--", None)):
-                    times = flows[column][places == place] / 1e6
-                    axes.step(*ecdf(times), dash, where="post", color=colour, label=label)
-        log_axes(axes, "x")
-        axes.set(xlabel="completion time (us)", ylabel="share of flows", title=f"{self.title} (dashed)")
-        figure.legend(title="size", loc="outside right upper")
-        return figure
+        looks: dict[Any, tuple[str, ...]] = {}
+        for name, colour in zip(BINS, COLOURS):
+            looks |= {(name, "value"): (name, colour, "-"), (name, "fct_ps"): ("_", colour, "--")}
+        words: dict[str, Any] = {"unit": "us", "label": "completion time", "log": "x"}
+        panel = Distributions("time", looks, by=("size", "whose"), of=_by_size, **words)
+        return self.drawn([panel], table, " (dashed)", size=(6, 3.5), legend="outside right upper")
