@@ -11,12 +11,10 @@ _FAILED = 1 << 40
 
 AWAITED = 1 << 58  # what the kernel takes off `unfinished` to stop, since an awaited message has ended
 
-_added_at = record_at(layout.ADDED)
-
 
 def add_message(address, added):
     """Add a message, with its queue pair if that is new, and schedule its start."""
-    g, asked = globals_at(address), _added_at(added)
+    g, asked = globals_at(address), added_at(added)
     number = g.n_messages
     row, message = message_row(g, number), message_at(g, number)
     copy_words(asked.message, row, g.message_bytes >> 3)

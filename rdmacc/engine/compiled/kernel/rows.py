@@ -25,6 +25,7 @@ _backlog = record_at(layout.BACKLOG)
 _ingress = record_at(layout.INGRESS)
 watch_at = record_at(layout.WATCH)
 sample_at = record_at(layout.SAMPLE)
+added_at = record_at(layout.ADDED)
 
 _QUEUE_BYTES = layout.QUEUE.itemsize
 _BACKLOG_BYTES = layout.BACKLOG.itemsize

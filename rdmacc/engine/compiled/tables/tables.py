@@ -75,7 +75,7 @@ class Tables:
 
     trail: Any
     bits: list[tuple[int, Field, npt.NDArray[np.int64]]]
-    _added: tuple[npt.NDArray[np.void], int] | None
+    _added: tuple[Any, int] | None
     """The row in which the kernel is asked to add a message, and its address; None until one is added."""
 
     def __init__(self, plan: Plan, spare: int = 0) -> None:
@@ -328,7 +328,7 @@ class Tables:
         begins = np.pad(begins[:-1], (0, self.spare))
         self._set(skipped=skipped.ctypes.data, skipped_first=self._table("skipped_first", begins))
 
-    def row_to_add(self) -> tuple[npt.NDArray[np.void], int]:
+    def row_to_add(self) -> tuple[Any, int]:
         """Return the row in which the kernel is asked to add a message, and its address."""
         row, at = np.zeros(1, layout.ADDED), self._of_scheme.transfer_at
         default = self._memory["message_template"] = filled(self.layout.defaults["message"], 1)
