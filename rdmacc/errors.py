@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -139,33 +140,33 @@ class SimulationError(RdmaccError):
     """A run failed. This is the base class of run-time errors."""
 
 
+@dataclass(eq=False, repr=False)
 class DeadlockError(SimulationError):
     """Ports wait on each other in a cycle.
 
     Parameters
     ----------
-    ports : iterable of str
+    ports : list of str
         Names of the ports, each waiting on the next one and the last on the first.
     time_ps : int
         When the cycle was found, in picoseconds.
     """
 
-    def __init__(self, ports: Iterable[str], time_ps: int) -> None:
-        self.ports = list(ports)
-        self.time_ps = int(time_ps)
-        super().__init__(self.ports, self.time_ps)
+    ports: list[str]
+    time_ps: int
 
     def __str__(self) -> str:
         circle = " waits on ".join([*self.ports, *self.ports[:1]])
         return f"deadlock at {self.time_ps} ps: {circle}"
 
 
+@dataclass(eq=False, repr=False)
 class StalledError(SimulationError):
     """Messages are unfinished, and only futile retries are left to happen.
 
     Parameters
     ----------
-    messages : iterable of int
+    messages : sequence of int
         Ids of the unfinished messages.
     time_ps : int
         When this was detected, in picoseconds.
@@ -173,11 +174,9 @@ class StalledError(SimulationError):
         Which message waits for what.
     """
 
-    def __init__(self, messages: Iterable[int], time_ps: int, reason: str = "") -> None:
-        self.messages = [int(message) for message in messages]
-        self.time_ps = int(time_ps)
-        self.reason = reason
-        super().__init__(self.messages, self.time_ps, reason)
+    messages: Sequence[int]
+    time_ps: int
+    reason: str = ""
 
     def __str__(self) -> str:
         count = len(self.messages)
@@ -187,18 +186,18 @@ class StalledError(SimulationError):
         return f"{text} ({self.reason})" if self.reason else text
 
 
+@dataclass(eq=False, repr=False)
 class LivelockError(SimulationError):
     """Simulated time does not advance: `what`, such as a component's timer, repeats without end at `time_ps`."""
 
-    def __init__(self, what: str, time_ps: int) -> None:
-        self.what = what
-        self.time_ps = int(time_ps)
-        super().__init__(what, self.time_ps)
+    what: str
+    time_ps: int
 
     def __str__(self) -> str:
         return f"livelock at {self.time_ps} ps: simulated time does not advance; repeating: {self.what}"
 
 
+@dataclass(eq=False, repr=False)
 class HandlerError(SimulationError):
     """A handler, such as ``"Dcqcn.on_cnp"``, raised an exception or wrote a value that an engine cannot use.
 
@@ -206,16 +205,12 @@ class HandlerError(SimulationError):
     the user's file, if known, `time_ps` when, and `place` for which queue pair, message, port or host.
     """
 
-    def __init__(
-        self, handler: str, reason: str, line: int | None = None, time_ps: int = 0, place: str = "", filename: str = ""
-    ) -> None:
-        self.handler = handler
-        self.reason = reason
-        self.line = line
-        self.time_ps = int(time_ps)
-        self.place = place
-        self.filename = filename
-        super().__init__(handler, reason, line, self.time_ps, place, filename)
+    handler: str
+    reason: str
+    line: int | None = None
+    time_ps: int = 0
+    place: str = ""
+    filename: str = ""
 
     def __str__(self) -> str:
         line = "" if self.line is None else f", line {self.line}"
@@ -223,6 +218,7 @@ class HandlerError(SimulationError):
         return f"{self.handler}{line} (at {self.time_ps} ps{place}): {self.reason}"
 
 
+@dataclass(eq=False, repr=False)
 class CompileError(RdmaccError):
     """A handler cannot be compiled.
 
@@ -240,18 +236,26 @@ class CompileError(RdmaccError):
         The handler's file.
     """
 
-    def __init__(self, handler: str, reason: str, line: int | None = None, code: str = "", filename: str = "") -> None:
-        super().__init__(handler, reason, line, code, filename)
-        self.handler = handler
-        self.reason = reason
-        self.line = line
-        self.code = code
-        self.filename = filename
+    handler: str
+    reason: str
+    line: int | None = None
+    code: str = ""
+    filename: str = ""
 
     def __str__(self) -> str:
         place = "" if self.line is None else f" (line {self.line})"
         code = f"{self.code}: " if self.code else ""
         return f"{self.handler}{place} cannot be compiled: {code}{self.reason}"
+
+
+def reason_of(error: Exception) -> str:
+    """Return the error message, with its location unless the message has it: the last line outside libraries."""
+    if isinstance(error, RdmaccError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [one for one in frames if "site-packages" not in one.filename or "/rdmacc/" in one.filename]
+    last = (ours or frames)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 
 def shortened(trace: TracebackType | None) -> TracebackType | None:

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import pandas as pd
 from markupsafe import Markup, escape
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, reason_of
 from rdmacc.experiments.framework.claim import By, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.papers import PAPERS, numbered
@@ -26,7 +26,6 @@ from rdmacc.experiments.ledger.pages import KINDS, about, claim_rows, count_outc
 from rdmacc.experiments.ledger.printed import seeding_text, seeds_text
 from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
-from rdmacc.sweep.workers import reason_of
 from rdmacc.units import format_time
 
 _SEEDINGS = {

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from enum import StrEnum
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from rdmacc.errors import ConfigError
-from rdmacc.sweep.workers import reason_of
+from rdmacc.errors import ConfigError, reason_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -29,25 +27,15 @@ _FAILED, INTERRUPTED = 1, 130  # exit codes; 2 is for a wrong input
 INTERRUPTED_TEXT = "rdmacc: interrupted; finished points are kept; the same command resumes from them"
 
 
-class Engine(StrEnum):
-    auto = "auto"
-    compiled = "compiled"
-    simpy = "simpy"
-
-
-class Scale(StrEnum):
-    quick = "quick"
-    paper = "paper"
-
-
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 SeedsOption = Annotated[
     int | None,
     typer.Option("--seeds", min=1, help="Number of seeds, starting at --seed. Default: the experiment's own number."),
 ]
-EngineOption = Annotated[Engine, typer.Option("--engine", help="Simulation engine.")]
+EngineOption = Annotated[Literal["auto", "compiled", "simpy"], typer.Option("--engine", help="Simulation engine.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 _NameArgument = Annotated[str, typer.Argument(help="Experiment, such as dart.fig3, or group, such as dart.")]
+Scale = Literal["quick", "paper"]
 ScaleOption = Annotated[Scale, typer.Option("--scale", help="quick takes seconds; paper uses the paper's own size.")]
 JobsOption = Annotated[
     int | None,
@@ -76,16 +64,13 @@ DaskOption = Annotated[
 ]
 
 
-@contextmanager
-def executor_of(dask: str | None) -> Iterator[Executor | None]:
-    """Provide the executor for ``--dask``; None without it."""
+def executor_of(dask: str | None) -> AbstractContextManager[Executor | None]:
+    """Return the executor for ``--dask``; None without it."""
     if dask is None:
-        yield None
-        return
+        return nullcontext()
     from rdmacc.sweep.cluster import dask_executor
 
-    with dask_executor(dask) as executor:
-        yield executor
+    return dask_executor(dask)
 
 
 class _Failures:
@@ -120,7 +105,7 @@ def _asked(
     """Return the arguments that a sweep has in common with one that computes nothing."""
     from rdmacc.sweep.store import Store
 
-    return {"scale": scale.value, "seed": seed, "seeds": seeds, "changes": _changes(changed), "store": Store(store)}
+    return {"scale": scale, "seed": seed, "seeds": seeds, "changes": _changes(changed), "store": Store(store)}
 
 
 def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
@@ -169,7 +154,7 @@ def list_readings(name: _NameArgument) -> None:
 
 def run(
     name: _NameArgument,
-    scale: ScaleOption = Scale.quick,
+    scale: ScaleOption = "quick",
     seed: SeedOption = 0,
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
@@ -182,7 +167,7 @@ def run(
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
-    engine: EngineOption = Engine.auto,
+    engine: EngineOption = "auto",
     dask: DaskOption = None,
 ) -> None:
     """Run experiments; print their measurements and which claims hold. Stored points are not rerun."""
@@ -190,10 +175,10 @@ def run(
 
     asked = _asked(scale, seed, seeds, changed, store)
     contents, failures = [], _Failures(select(name))
-    for one, found in _swept(name, asked, jobs, engine.value, dask, failures):
+    for one, found in _swept(name, asked, jobs, engine, dask, failures):
         with failures.caught(one):
             table = found.table
-            checks = one.check(table, scale.value)
+            checks = one.check(table, scale)
             saved = _save(one, found, table, checks, out / one.name) if out is not None else []
             if as_json:
                 contents.append(_content(one, found, table, checks))
@@ -206,14 +191,14 @@ def run(
 
 def verify(
     name: _NameArgument,
-    scale: ScaleOption = Scale.quick,
+    scale: ScaleOption = "quick",
     seed: SeedOption = 0,
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
     changed: _SetOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
-    engine: EngineOption = Engine.auto,
+    engine: EngineOption = "auto",
     dask: DaskOption = None,
     reading: _ReadingOption = "default",
 ) -> None:
@@ -229,25 +214,25 @@ def verify(
 
     asked = _asked(scale, seed, seeds, changed, store)
     reading, every, failures = check_reading(name, reading), [], _Failures(select(name))
-    for one, found in _swept(name, asked, jobs, engine.value, dask, failures):
+    for one, found in _swept(name, asked, jobs, engine, dask, failures):
         with failures.caught(one):
             if reading != DEFAULT and reading not in one.readings_in(found.table):
                 continue
-            checks = one.check(found.table, scale.value, reading)
+            checks = one.check(found.table, scale, reading)
             if reading != DEFAULT:
-                checks = report.under_reading(checks, one.check(found.table, scale.value))
+                checks = report.under_reading(checks, one.check(found.table, scale))
             every.append(checks.assign(experiment=one.name))
             if not as_json and len(checks):
                 parts = (one.description, report.seeding_text(one, found.table, seeds), report.checks_text(checks))
                 typer.echo("\n\n".join(part for part in parts if part) + "\n")
     if not every:
         failures.tell()
-        raise ConfigError("--reading", reading, f"a reading that the table of {name} at {scale.value} scale covers")
+        raise ConfigError("--reading", reading, f"a reading that the table of {name} at {scale} scale covers")
     checks = pd.concat(every, ignore_index=True)
     good = report.as_expected(checks)
     if as_json:
         content = {
-            "scale": scale.value,
+            "scale": scale,
             "seed": seed,
             "seeds": seeds,
             "as_expected": good,
@@ -257,7 +242,7 @@ def verify(
         typer.echo(json.dumps(content, indent=2))
     else:
         typer.echo("all verdicts match the record" if good else "some verdicts DIFFER from the record")
-        typer.echo(f"{name}, {scale.value} scale, {report.seeds_text(seed, seeds)}: {report.counts_text(checks)}")
+        typer.echo(f"{name}, {scale} scale, {report.seeds_text(seed, seeds)}: {report.counts_text(checks)}")
         _say_standing([str(one) for one in checks["experiment"].unique()])
     failures.tell()
     if not good:
@@ -266,7 +251,7 @@ def verify(
 
 def plot(
     name: _NameArgument,
-    scale: ScaleOption = Scale.quick,
+    scale: ScaleOption = "quick",
     seed: SeedOption = 0,
     seeds: SeedsOption = None,
     changed: _SetOption = None,
@@ -288,10 +273,10 @@ def plot(
             found = stored(one, **asked)
             table = None if found.missing else found.table
             if table is None and not asked["changes"] and seeds is None:
-                table = load_summary(one.name, scale.value, seed)
+                table = load_summary(one.name, scale, seed)
                 _say_standing([one.name])
             if table is None:
-                allowed = f"computed first; run `rdmacc run {one.name} --scale {scale.value}`"
+                allowed = f"computed first; run `rdmacc run {one.name} --scale {scale}`"
                 raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
             if reading != DEFAULT:
                 rows = one.under(table, check_reading(one.name, reading))

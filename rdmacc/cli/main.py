@@ -6,15 +6,13 @@ Each command imports only what it needs, which keeps ``rdmacc --help`` fast. Com
 
 import json
 import sys
-from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
 from rdmacc.cli.commands import (
-    Engine,
     EngineOption,
     JsonOption,
     SeedOption,
@@ -33,12 +31,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-
-class BenchEngine(StrEnum):
-    simpy = "simpy"
-    compiled = "compiled"
-    both = "both"
 
 
 app.command("list")(list_experiments)
@@ -80,13 +72,13 @@ def _options(
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder to save the figure in.", file_okay=False)] = Path(),
     seed: SeedOption = 0,
-    engine: EngineOption = Engine.simpy,
+    engine: EngineOption = "simpy",
 ) -> None:
     """Run a 16-to-1 incast next to a long flow under DCQCN and DASR; print a table, save a figure. Takes seconds."""
     from rdmacc.cli import demo as example
     from rdmacc.show.style import save
 
-    found = example.run(engine=engine.value, seed=seed)
+    found = example.run(engine=engine, seed=seed)
     typer.echo(example.table_text(example.measure(found)))
     typer.echo(f"\nSaved {save(example.figure(found), out / 'rdmacc-demo.png')}")
 
@@ -295,7 +287,9 @@ def scorecard(
 @app.command()
 def bench(
     as_json: JsonOption = False,
-    engine: Annotated[BenchEngine, typer.Option("--engine", help="Engine to measure.")] = BenchEngine.simpy,
+    engine: Annotated[
+        Literal["simpy", "compiled", "both"], typer.Option("--engine", help="Engine to measure.")
+    ] = "simpy",
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart, k16, k32 or nscc; repeatable.")
     ] = None,
@@ -355,7 +349,7 @@ def bench(
     from rdmacc.cli.bench_cases import CASES
     from rdmacc.schemes import SCHEMES
 
-    engines = ["simpy", "compiled"] if engine is BenchEngine.both else [engine.value]
+    engines = ["simpy", "compiled"] if engine == "both" else [engine]
     cases = only or list(CASES)
     strangers = [name for name in cases if name not in CASES]
     if strangers:

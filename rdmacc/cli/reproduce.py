@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rdmacc.cli import commands
-from rdmacc.sweep.workers import reason_of
+from rdmacc.errors import reason_of
 
 if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
@@ -23,7 +23,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(metavar="[PAPER]...", help="A paper such as dart, or a figure such as dart.fig3; default: all."),
     ] = None,
-    scale: commands.ScaleOption = commands.Scale.quick,
+    scale: commands.ScaleOption = "quick",
     seed: commands.SeedOption = 0,
     seeds: commands.SeedsOption = None,
     jobs: commands.JobsOption = None,
@@ -35,7 +35,7 @@ def reproduce(
         bool, typer.Option(help="With --no-compute, report only results that are stored or bundled, and run nothing.")
     ] = True,
     store: commands.StoreOption = None,
-    engine: commands.EngineOption = commands.Engine.auto,
+    engine: commands.EngineOption = "auto",
     dask: commands.DaskOption = None,
 ) -> None:
     """Reproduce the papers' figures and tables, and write a report as static HTML.
@@ -46,11 +46,11 @@ def reproduce(
     from rdmacc.experiments.ledger.report import Report
 
     planned = _planned(papers)
-    report = Report(out, planned, scale.value, seed, since, seeds)
-    common: dict[str, Any] = {"scale": scale.value, "seed": seed, "seeds": seeds, "store": store}
+    report = Report(out, planned, scale, seed, since, seeds)
+    common: dict[str, Any] = {"scale": scale, "seed": seed, "seeds": seeds, "store": store}
     try:
         with commands.executor_of(dask) as executor:
-            how = {"jobs": jobs, "engine": engine.value, "executor": executor}
+            how = {"jobs": jobs, "engine": engine, "executor": executor}
             for entry in _computed(planned, common | how, report) if compute else _known(planned, common):
                 report.add(entry)
         if compute:

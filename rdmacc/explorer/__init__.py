@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
 import secrets
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from rdmacc.errors import ConfigError, not_installed, unknown
+from rdmacc.errors import ConfigError, not_installed
 from rdmacc.explorer.setup import Setup, warm_up
 from rdmacc.sources import run_file
 
@@ -78,11 +77,7 @@ def explore(setup: Setup | None = None, **changes: Any) -> Any:
 
     if setup is not None and not isinstance(setup, Setup):
         raise ConfigError("setup", setup, "a Setup")
-    known = [one.name for one in dataclasses.fields(Setup)]
-    for name in changes:
-        if name not in known:
-            raise unknown("explore", name, known, "a field of Setup")
-    return Explorer(dataclasses.replace(setup or Setup(), **changes)).view
+    return Explorer((setup or Setup()).replace(**changes)).view
 
 
 def page(files: Sequence[str] = ()) -> Any:

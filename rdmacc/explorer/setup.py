@@ -15,20 +15,20 @@ import pandas as pd
 
 from rdmacc import faults, probes, topology, workload
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel
-from rdmacc.errors import ConfigError, unknown
-from rdmacc.parameters import Named
+from rdmacc.errors import ConfigError
+from rdmacc.parameters import Parameters, param
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, scheme, scheme_table
 from rdmacc.simulation import simulate
 from rdmacc.topology import Graph
-from rdmacc.typed import check_types, typed
+from rdmacc.typed import typed
 
 NETWORKS = ("star", "dumbbell", "leaf-spine")
 WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation", "web search", "all-reduce")
 _OF_FEW = WORKS[:3]
 MOST_SCHEMES = 3
 _HALVINGS = 30
-_MOST_LOSS = 0.05
+_LEAST, _MOST = 1e-6, 1e6
 _WATCHED = 3
 """Number of flows whose goodput is drawn."""
 _PERIODS = 40
@@ -72,42 +72,26 @@ def _load(name: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup(Named):
+class Setup(Parameters):
     """A small scenario."""
 
-    network: str = "star"
-    hosts: int = 9
-    rate_gbps: float = 100.0
-    delay_us: float = 1.0
-    work: str = "incast beside a long flow"
-    size_kb: float = 64.0
-    load: float = 0.5
-    loss: float = 0.0
-    seed: int = 0
+    network: str = param("star", "how the hosts are connected", choices=NETWORKS)
+    hosts: int = param(9, "how many there are", low=4, high=32)
+    rate_gbps: float = param(100.0, "of every link", low=_LEAST, high=_MOST)
+    delay_us: float = param(1.0, "propagation, one way, of every link", low=_LEAST, high=_MOST)
+    work: str = param("incast beside a long flow", "who sends to whom", choices=WORKS)
+    size_kb: float = param(64.0, "of each message; a long flow has ten times as much or more", low=_LEAST, high=_MOST)
+    load: float = param(0.5, "share of what the hosts' links carry", low=_LEAST, high=1 - _LEAST)
+    loss: float = param(0.0, "share of the data packets that every link loses", low=0.0, high=0.05)
+    seed: int = param(0, "draws messages, paths, marks and losses", low=0)
     schemes: tuple[str, ...] = ("dcqcn",)
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_types(self)
-        for name, known in (("network", NETWORKS), ("work", WORKS)):
-            if getattr(self, name) not in known:
-                raise unknown(name, getattr(self, name), known)
-        if not 4 <= self.hosts <= 32:
-            raise ConfigError("hosts", self.hosts, "a whole number, 4 to 32")
-        for name in ("rate_gbps", "delay_us", "size_kb", "load"):
-            value = getattr(self, name)
-            if not 0 < value < 1e6:
-                raise ConfigError(name, value, "a number above 0")
-        if (
-            not isinstance(self.schemes, tuple)
-            or not 1 <= len(self.schemes) <= MOST_SCHEMES
-            or len(set(self.schemes)) < len(self.schemes)
-        ):
-            raise ConfigError("schemes", self.schemes, f"one to {MOST_SCHEMES} different schemes")
-        if not self.load < 1:
-            raise ConfigError("load", self.load, "between 0 and 1")
-        if not 0 <= self.loss <= _MOST_LOSS:
-            raise ConfigError("loss", self.loss, f"from 0 to {_MOST_LOSS:g}")
+        super().__post_init__()
+        given = self.schemes
+        if not isinstance(given, tuple) or not 1 <= len(given) <= MOST_SCHEMES or len(set(given)) < len(given):
+            raise ConfigError("schemes", given, f"one to {MOST_SCHEMES} different schemes")
         if not isinstance(self.changes, Mapping) or not all(isinstance(one, Mapping) for one in self.changes.values()):
             raise ConfigError("changes", self.changes, "a mapping from scheme to parameters and values")
 
@@ -129,9 +113,7 @@ class Setup(Named):
 
     def to_json(self) -> str:
         """Return what differs from the default, for a link."""
-        default = Setup()
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return json.dumps({name: value for name, value in values.items() if value != getattr(default, name)})
+        return json.dumps({name: value for name, value in self.changed().items() if value != {}})
 
     @cached_property
     def graph(self) -> Graph:

@@ -15,6 +15,7 @@ import numpy as np
 from rdmacc.errors import RdmaccError, not_installed
 from rdmacc.explorer.picture import draw, draw_message
 from rdmacc.explorer.setup import MOST_SCHEMES, NETWORKS, WORKS, Setup, movable
+from rdmacc.parameters import fields_of
 from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES, about
 from rdmacc.show.png import png
@@ -26,17 +27,7 @@ _RATES_GBPS = (10.0, 25.0, 40.0, 100.0, 200.0, 400.0)
 _LOSSES = (0.0, 1e-4, 1e-3, 1e-2)
 _LABEL = {"description_width": "9em"}
 _WIDE = {"width": "auto", "max_width": "27em"}
-_HELP = {
-    "network": "how the hosts are connected",
-    "hosts": "how many there are",
-    "rate_gbps": "of every link",
-    "delay_us": "propagation, one way, of every link",
-    "work": "who sends to whom",
-    "size_kb": "of each message; a long flow has ten times as much or more",
-    "load": "share of what the hosts' links carry",
-    "loss": "share of the data packets that every link loses",
-    "seed": "draws messages, paths, marks and losses",
-}
+_HELP = {one.name: one.metadata.get("doc", "") for one in fields_of(Setup)}
 _SIZES = {
     "all-reduce": "of the buffer that every host reduces",
     "web search": "has no effect: sizes are drawn",

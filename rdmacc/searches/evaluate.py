@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rdmacc.errors import ConfigError, DeadlockError, SimulationError, unknown
+from rdmacc.errors import ConfigError, DeadlockError, SimulationError, reason_of, unknown
 from rdmacc.models.base import Model
 from rdmacc.models.comparison import Comparable, compare
 from rdmacc.searches.case import MOST_EVENTS, Case, quietly
 from rdmacc.searches.objectives import OBJECTIVES, Objective, probes_for
 from rdmacc.searches.space import Subject, Values
-from rdmacc.sweep.workers import reason_of
 
 DISTANCE = "distance to model"
 

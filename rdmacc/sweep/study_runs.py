@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors import ConfigError, reason_of, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
@@ -26,7 +26,7 @@ from rdmacc.schemes import Scheme, as_scheme, scheme_table
 from rdmacc.simulation import IS_QUIET, simulate_many
 from rdmacc.state import LINK_CLASSES
 from rdmacc.sweep.tidy import scalars, tidy
-from rdmacc.sweep.workers import Failed, reason_of
+from rdmacc.sweep.workers import Failed
 from rdmacc.units import Quantity
 from rdmacc.workload.columns import is_list, is_missing
 

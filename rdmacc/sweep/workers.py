@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from rdmacc.engine.select import give_back, why_not_compiled
-from rdmacc.errors import ConfigError, RdmaccError
+from rdmacc.errors import ConfigError, reason_of
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
@@ -91,16 +91,6 @@ def _is_that(code: Mapping[str, Any], experiment: Any, point: Any) -> bool:
             return False
         _own_code.add(code["hash"])
     return True
-
-
-def reason_of(error: Exception) -> str:
-    """Return the error message, with its location unless the message has it: the last line outside libraries."""
-    if isinstance(error, RdmaccError):
-        return str(error)
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [one for one in frames if "site-packages" not in one.filename or "/rdmacc/" in one.filename]
-    last = (ours or frames)[-1]
-    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 
 def compute(experiment: Any, point: Any, engine: str, threads: int = 1, checkpoint: str = "") -> Computed:
