@@ -14,7 +14,7 @@ from rdmacc.handlers.reach import reach_of
 from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, check_unit, fields_of, param
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.scaling import Links, Scaled
-from rdmacc.schemes.evidence import evidence_of
+from rdmacc.schemes.evidence import parameter_rows
 from rdmacc.schemes.features import Feature, parts_without
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES
 from rdmacc.switch.buffer import DropTail, Pfc
@@ -154,10 +154,11 @@ class Scheme(Parameters):
     def _repr_html_(self) -> str:
         from rdmacc.show.tables import html_table
 
-        rows = [
-            (f"{row['component']}.{row['parameter']}", _shown(row["value"], row["unit"]), str(row["source"]))
-            for row in parameter_rows(self, {}, None)
-        ]
+        rows = []
+        for row in parameter_rows(self, {}, None):
+            value, unit = row["value"], row["unit"]
+            text = value.text(unit) if isinstance(value, Scaled) else f"{value} {unit}".strip()
+            rows.append((f"{row['component']}.{row['parameter']}", text, str(row["source"])))
         return html_table(["parameter", "value", "source"], rows, repr(self))
 
     def changed(self) -> dict[str, Any]:
@@ -174,6 +175,10 @@ class Scheme(Parameters):
     def components(self) -> tuple[Component, ...]:
         """The components, in the order in which their handlers run."""
         return (self.recovery, *self.control, *self.switch)
+
+    @property
+    def _parts(self) -> tuple[Parameters, ...]:
+        return (self, *self.components, self.buffer, self.queueing)
 
     @property
     def is_pairwise(self) -> bool:
@@ -215,18 +220,23 @@ class Scheme(Parameters):
         ConfigError
             If there is no such parameter, its name must be qualified, or a value is not allowed.
         """
-        own = {}
-        for name, value in changes.items():
-            if name.removeprefix("Scheme.") in _OWN:
-                own[self.owner(name)[1]] = value
-        result = dataclasses.replace(self, **own) if own else self  # together: one component may need another's header
+        names = {name: name.removeprefix("Scheme.") in _OWN for name in changes}
+        own = {self.owner(name)[1]: changes[name] for name, is_own in names.items() if is_own}
+        result = dataclasses.replace(self, **own) if own else self  # may bring the parts that others are in
         parts: dict[int, tuple[Any, dict[str, Any]]] = {}
-        for name, value in changes.items():
-            if name.removeprefix("Scheme.") not in _OWN:
-                owner, own_name = result.owner(name)
-                parts.setdefault(id(owner), (owner, {}))[1][own_name] = value
-        # All changes to a component together: K_min and K_max are validated together.
-        return result._swapped({id_: dataclasses.replace(owner, **values) for id_, (owner, values) in parts.items()})
+        for name in (one for one, is_own in names.items() if not is_own):
+            owner, own_name = result.owner(name)
+            parts.setdefault(id(owner), (owner, {}))[1][own_name] = changes[name]
+        if not parts:
+            return result
+        # All changes to a component together: K_min and K_max are validated together; one may need another's header.
+        new = {id_: dataclasses.replace(owner, **values) for id_, (owner, values) in parts.items()}
+        swapped: dict[str, Any] = {}
+        for name in ("recovery", "control", "switch", "buffer", "queueing"):
+            held = getattr(result, name)
+            is_tuple = isinstance(held, tuple)
+            swapped[name] = tuple(new.get(id(one), one) for one in held) if is_tuple else new.get(id(held), held)
+        return dataclasses.replace(result, **swapped)
 
     def given(self, changes: Mapping[str, Any]) -> Scheme:
         """Return a copy with the values that a user gave by name, in which times carry their unit.
@@ -285,7 +295,7 @@ class Scheme(Parameters):
         """
         links: Links | None = None
         changes: dict[str, Any] = {}
-        for part in (self, *self.components, self.buffer, self.queueing):
+        for part in self._parts:
             for name, value in vars(part).items():
                 if isinstance(value, Scaled):
                     links = links or links_of(network, self)
@@ -312,8 +322,9 @@ class Scheme(Parameters):
             If there is no such parameter, or its name must be qualified.
         """
         component, _, own_name = name.rpartition(".")
-        parts = (self, *self.components, self.buffer, self.queueing)
-        owners = [part for part in parts if own_name in _parameters(part) and component in ("", type(part).__name__)]
+        owners = [
+            part for part in self._parts if own_name in _parameters(part) and component in ("", type(part).__name__)
+        ]
         field = f"parameter of scheme {self.name!r}"
         if len(owners) == 1 and (component or owners[0] not in (self.buffer, self.queueing)):
             return owners[0], own_name
@@ -322,36 +333,20 @@ class Scheme(Parameters):
             raise ConfigError(field, name, f"must be named with its component: {_alternatives(names)}")
         if owners:
             raise ConfigError(field, name, f"must be the name of one component: {len(owners)} are {component}s")
-        known = sorted(set().union(*map(_parameters, parts)))
+        known = sorted(set().union(*map(_parameters, self._parts)))
         close = [one for one in known if one.rpartition("_")[0] == own_name]  # given without its unit suffix
-        close = (
-            close if own_name not in known and close else get_close_matches(own_name, known, n=2)
-        )  # the component in the name may be wrong
+        if own_name in known or not close:  # the component in the name may be wrong
+            close = get_close_matches(own_name, known, n=2)
         names = [one for own_name in close or known for one in self._names_of(own_name)]
         if close:
             raise ConfigError(field, name, f"must be a parameter's name; did you mean {_alternatives(names)}?")
         raise unknown(field, name, names)
 
     def _names_of(self, own_name: str) -> list[str]:
-        """Return the qualified names under which `owner` has a parameter of that name."""
-        owners = [part for part in (self, *self.components) if own_name in _parameters(part)]
-        hidden = [part for part in (self.buffer, self.queueing) if own_name in _parameters(part)]
-        if len(owners) == 1 and not hidden:
-            return [own_name]
-        return [f"{type(part).__name__}.{own_name}" for part in (*owners, *hidden)]
-
-    def _swapped(self, new: Mapping[int, Any]) -> Scheme:
-        """Return a copy in which the parts with these `id`s are replaced."""
-        if not new:
-            return self
-        return dataclasses.replace(
-            self,
-            recovery=new.get(id(self.recovery), self.recovery),
-            control=tuple(new.get(id(part), part) for part in self.control),
-            switch=tuple(new.get(id(part), part) for part in self.switch),
-            buffer=new.get(id(self.buffer), self.buffer),
-            queueing=new.get(id(self.queueing), self.queueing),
-        )
+        """Return the names under which `owner` has a parameter of that name."""
+        owners = [part for part in self._parts if own_name in _parameters(part)]
+        is_alone = len(owners) == 1 and owners[0] not in (self.buffer, self.queueing)
+        return [own_name] if is_alone else [f"{type(part).__name__}.{own_name}" for part in owners]
 
 
 def _within(part: Any, name: str, number: float) -> float:
@@ -378,42 +373,9 @@ def links_of(network: Any, scheme: Scheme) -> Links:
 _OWN = frozenset(field.name for field in dataclasses.fields(Scheme))
 
 
-def _rule(part: Parameters, name: str) -> Scaled | None:
-    """Return how a parameter scales with the network: by its own rule, by its component's `reference_bps`, or both."""
-    value = getattr(part, name)
-    rule = value if isinstance(value, Scaled) else None
-    reference = getattr(part, "reference_bps", 0.0) if name in getattr(part, "at_reference", ()) else 0.0
-    if reference:
-        given = Scaled(value).to_dict() if rule is None else rule.to_dict()
-        rule = Scaled(**{**given, "rate": reference})
-    return rule
-
-
-def _shown(value: Any, unit: str) -> str:
-    return value.text(unit) if isinstance(value, Scaled) else f"{value} {unit}".strip()
-
-
 def _alternatives(names: list[str]) -> str:
     return " or ".join(map(repr, names))
 
 
 def _parameters(component: Parameters) -> set[str]:
     return {field.name for field in fields_of(component)}
-
-
-def parameter_rows(scheme: Scheme, sources: Mapping[str, str], links: Links | None) -> list[dict[str, Any]]:
-    """Return the rows of `rdmacc.schemes.scheme_table`; with `links`, values are those on such links."""
-    rows = []
-    for part in (*scheme.components, scheme.buffer, scheme.queueing, scheme):
-        for field in dataclasses.fields(part):  # type: ignore[arg-type]
-            if "doc" in field.metadata:
-                component, current = type(part).__name__, getattr(part, field.name)
-                row = {"component": component, "parameter": field.name, "value": current}
-                row |= {key: field.metadata[key] for key in ("unit", "symbol", "source", "doc")}
-                row["source"] = sources.get(f"{component}.{field.name}", row["source"])
-                row["evidence"] = evidence_of(row["source"])
-                row["scaled"] = _rule(part, field.name)
-                if links is not None and row["scaled"] is not None:
-                    row["value"] = row["scaled"].on(links, scheme.payload_bytes)
-                rows.append(row)
-    return rows

@@ -1,6 +1,17 @@
-"""What a parameter's value rests on: a class of evidence, read from the words of its source."""
+"""A scheme's parameters as rows, and what a value rests on: a class of evidence, read from its source's words."""
 
+from __future__ import annotations
+
+import dataclasses
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rdmacc.parameters import Parameters
+from rdmacc.scaling import Links, Scaled
+
+if TYPE_CHECKING:
+    from rdmacc.schemes.composition import Scheme
 
 CLASSES = {
     "measured": "measured on hardware by the source",
@@ -32,3 +43,32 @@ def evidence_of(source: str) -> str:
         return "assumed"
     first = source.partition(";")[0]
     return next((name for name, pattern in _WORDS[1:] if re.search(pattern, first)), "paper")
+
+
+def parameter_rows(scheme: Scheme, sources: Mapping[str, str], links: Links | None) -> list[dict[str, Any]]:
+    """Return the rows of `rdmacc.schemes.scheme_table`; with `links`, values are those on such links."""
+    rows = []
+    for part in (*scheme.components, scheme.buffer, scheme.queueing, scheme):
+        for field in dataclasses.fields(part):  # type: ignore[arg-type]
+            if "doc" in field.metadata:
+                component, current = type(part).__name__, getattr(part, field.name)
+                row = {"component": component, "parameter": field.name, "value": current}
+                row |= {key: field.metadata[key] for key in ("unit", "symbol", "source", "doc")}
+                row["source"] = sources.get(f"{component}.{field.name}", row["source"])
+                row["evidence"] = evidence_of(row["source"])
+                row["scaled"] = _rule(part, field.name)
+                if links is not None and row["scaled"] is not None:
+                    row["value"] = row["scaled"].on(links, scheme.payload_bytes)
+                rows.append(row)
+    return rows
+
+
+def _rule(part: Parameters, name: str) -> Scaled | None:
+    """Return how a parameter scales with the network: by its own rule, by its component's `reference_bps`, or both."""
+    value = getattr(part, name)
+    rule = value if isinstance(value, Scaled) else None
+    reference = getattr(part, "reference_bps", 0.0) if name in getattr(part, "at_reference", ()) else 0.0
+    if reference:
+        given = Scaled(value).to_dict() if rule is None else rule.to_dict()
+        rule = Scaled(**{**given, "rate": reference})
+    return rule

@@ -7,7 +7,8 @@ from typing import Any
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.lifetimes import Kept
-from rdmacc.schemes.composition import Scheme, links_of, parameter_rows
+from rdmacc.schemes.composition import Scheme, links_of
+from rdmacc.schemes.evidence import parameter_rows
 from rdmacc.schemes.tables import scheme_from
 from rdmacc.typed import typed
 

@@ -15,7 +15,7 @@ from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
-from rdmacc.schemes.composition import parameter_rows
+from rdmacc.schemes.evidence import parameter_rows
 from rdmacc.simulation import IS_QUIET
 from rdmacc.topology import Graph, completed, leaf_spine, star
 from rdmacc.units import format_rate, format_size, format_time, ps, time_ps

@@ -110,6 +110,8 @@ class Sweep:
     provenance: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str, Failed] = field(default_factory=dict)
     reused: int = 0
+    _asked: Mapping[str, PointLike] = field(default_factory=dict, repr=False)
+    """The points by name as the experiment has them."""
 
     @property
     def missing(self) -> list[PointLike]:
@@ -219,7 +221,7 @@ def sweep(
     check_threads(threads)
     check_executor(executor)
     store = store if isinstance(store, Store) else Store(store)
-    found, asked = _stored(experiment, scale, seed, seeds, changes, store)
+    found = stored(experiment, scale, seed, seeds=seeds, changes=changes, store=store)
     # A point that does not depend on the seed is stored once for all seeds.
     alike: dict[str, list[PointLike]] = {}
     for point in found.missing:
@@ -234,7 +236,7 @@ def sweep(
         identity = found.identities[point.name]
         is_kept = executor is None and identity["code"]["hash"] and "uncertain" not in identity
         file = str(_checkpoint(store, experiment.name, identity["key"])) if is_kept else ""
-        payload = pickled((experiment, asked[point.name], engine, threads), "point", point.name, _SENT)
+        payload = pickled((experiment, found._asked[point.name], engine, threads), "point", point.name, _SENT)
         tasks[point.name] = Task(payload, identity["code"], file)
     payloads = [task.payload for task in tasks.values()]
     why_not = why_not_elsewhere(payloads) if jobs > 1 else None
@@ -269,29 +271,20 @@ def stored(
     store: Store | Path | str | None = None,
 ) -> Sweep:
     """Return the stored points of an experiment without computing any. Parameters are those of `sweep`."""
-    return _stored(experiment, scale, seed, seeds, changes, store if isinstance(store, Store) else Store(store))[0]
-
-
-def _stored(
-    experiment: Sweepable, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None, store: Store
-) -> tuple[Sweep, dict[str, PointLike]]:
-    """Return the stored points, and the experiment's own points by name."""
     if not isinstance(changes or {}, Mapping):
         raise ConfigError("changes", changes, "a mapping from parameter name to value")
     seed, seeds, changes = check_seed(seed), check_seeds(seeds), dict(changes or {})
     points = experiment.seeded_points(scale, seed, seeds, changes)
     asked, shown = ({name: both[place] for name, both in points.items()} for place in (0, 1))
-    identities = identify(experiment, asked)
-    found = Sweep(experiment.name, scale, seed, changes, list(shown.values()), identities, seeds)
-    for name in asked:
-        if "uncertain" in identities[name]:
-            _say_uncertain(experiment.name, identities[name]["uncertain"])
-            continue
-        kept = store.load(identities[name])
-        if kept is not None:
+    found = Sweep(experiment.name, scale, seed, changes, list(shown.values()), identify(experiment, asked), seeds)
+    found._asked, store = asked, store if isinstance(store, Store) else Store(store)
+    for name, identity in found.identities.items():
+        if "uncertain" in identity:
+            _say_uncertain(experiment.name, identity["uncertain"])
+        elif (kept := store.load(identity)) is not None:
             found.tables[name], found.provenance[name] = kept
     found.reused = len(found.tables)
-    return found, asked
+    return found
 
 
 @cache

@@ -341,7 +341,8 @@ def study(
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, without repeats")
-    runs = runs_of(network, workload, named, values, chosen, until, probes, faults, check)
+    fixed = {"until": until, "probes": probes, "faults": faults, "check": check}
+    runs = runs_of(network, workload, named, values, chosen, fixed)
     is_default = store is None and jobs is None and executor is None and threads == 1 and engine != "simpy"
     first = [one for one in runs if one.labels["seed"] == chosen[0]]
     chosen_schemes, can_be_sent = [one.scenario.scheme for one in first], False
@@ -351,21 +352,19 @@ def study(
     may_stay = (is_default and not why_not_compiled()) or not can_be_sent
     if may_stay and all(one.cost <= most for one in first):
         with suppress(HeavyRunError):  # of another seed
-            measured, failures = _here(
-                runs, partial(measured_here, engine=engine, threads=threads, most=most), progress
-            )
-            return _study(runs, measured, failures, 0, tuple(values), window)
+            measure = partial(measured_here, engine=engine, threads=threads, most=most)
+            return _study(runs, _here(runs, measure, progress), 0, tuple(values), window)
     jobs = (default_jobs(threads) if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
     found = sweep(
         StudyRuns(runs), engine=engine, store=store, jobs=jobs, threads=threads, executor=executor, progress=progress,
     )  # fmt: skip
     measured = {name: measured_in(table) for name, table in found.tables.items()}
-    return _study(runs, measured, found.failures, found.reused, tuple(values), window)
+    return _study(runs, found.failures | measured, found.reused, tuple(values), window)
 
 
 def _here(
     runs: Sequence[StudyRun], measure: Callable[[Sequence[StudyRun]], Iterable[Measured | Failed]], progress: bool
-) -> tuple[dict[str, Measured], dict[str, Failed]]:
+) -> dict[str, Measured | Failed]:
     """Compute runs in this process, and in forks of it if that takes long; store nothing."""
     bar = LateBar(len(runs), 1.0 if progress else float("inf"), desc="study", unit="run", leave=False)
     blocks = [runs[first : first + _BLOCK] for first in range(0, len(runs), _BLOCK)]
@@ -380,23 +379,23 @@ def _here(
             for outcome in measure(block):
                 outcomes.append(outcome)
                 bar.update(1)
-    named = dict(zip((one.name for one in runs), outcomes, strict=True))
-    failures = {name: one for name, one in named.items() if isinstance(one, Failed)}
-    return {name: one for name, one in named.items() if isinstance(one, Measured)}, failures
+    return dict(zip((one.name for one in runs), outcomes, strict=True))
 
 
 def _study(
-    points: Sequence[StudyRun], found: Mapping[str, Measured], failures: Mapping[str, Failed], reused: int,
-    parameters: tuple[str, ...], window: Any,
+    points: Sequence[StudyRun], found: Mapping[str, Measured | Failed], reused: int, parameters: tuple[str, ...],
+    window: Any,
 ) -> Study:  # fmt: skip
+    failures = {name: one for name, one in found.items() if isinstance(one, Failed)}
     for name, failed in failures.items():
         _log.warning("rdmacc: %s failed: %s", name, failed.reason)
-    finished = [point for point in points if point.name in found]
+    finished = [point for point in points if point.name not in failures]
     if not finished:
         raise SweepError("study", failures, len(points))
     rows, flows = [], []
     for point in finished:
-        values, messages = numbers_of(found[point.name], window)
+        one: Any = found[point.name]
+        values, messages = numbers_of(one, window)
         rows.append({**point.labels, **values})
         flows.append(messages)
     runs = pd.DataFrame(rows)

@@ -17,8 +17,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, reason_of, unknown
-from rdmacc.faults import Fault
-from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.results.summary import Transport, counts_of, percentile, starting_in
 from rdmacc.scenario import Scenario
@@ -27,7 +25,6 @@ from rdmacc.simulation import IS_QUIET, simulate_many
 from rdmacc.state import LINK_CLASSES
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.sweep.workers import Failed
-from rdmacc.units import Quantity
 from rdmacc.workload.columns import is_list, is_missing
 
 QUANTITIES = {
@@ -271,20 +268,14 @@ def _has(scheme: Scheme, name: str) -> bool:
 
 
 def runs_of(
-    network: Any,
-    work: Any,
-    schemes: Mapping[str, Scheme],
-    values: Mapping[str, Sequence[Any]],
-    seeds: Sequence[int],
-    until: Quantity | None,
-    probes: Sequence[Probe],
-    faults: Sequence[Fault],
-    check: bool | None,
-) -> list[StudyRun]:
+    network: Any, work: Any, schemes: Mapping[str, Scheme], values: Mapping[str, Sequence[Any]], seeds: Sequence[int],
+    fixed: Mapping[str, Any],
+) -> list[StudyRun]:  # fmt: skip
     """Return a run for each scheme, combination of values and seed, without identical runs of a scheme."""
     made: dict[Hashable, Any] = {}
     functions = {"network": network, "workload": work}
     taken = {what: [name for name in (*values, "seed") if _takes(one, name)] for what, one in functions.items()}
+    elsewhere = {*taken["network"], *taken["workload"]}
 
     def build(what: str, given: Mapping[str, Any]) -> Any:
         """Build each network and workload once in a process."""
@@ -303,16 +294,12 @@ def runs_of(
             raise ConfigError("network", graph, "a networkx.Graph, or a function that returns one")
         if not isinstance(frame, pd.DataFrame):
             raise ConfigError("workload", frame, "a workload (DataFrame), or a function that returns one")
-        return Scenario(
-            network=graph, workload=frame, scheme=scheme, seed=given["seed"], until=until, probes=probes,
-            faults=faults, check=check,
-        )  # fmt: skip
+        return Scenario(network=graph, workload=frame, scheme=scheme, seed=given["seed"], **fixed)
 
     runs: dict[str, StudyRun] = {}
     for label, scheme in schemes.items():
         for combination in product(*values.values()):
             given = dict(zip(values, combination, strict=True))
-            elsewhere = {*taken["network"], *taken["workload"]}
             own = {name: value for name, value in given.items() if name not in elsewhere and _has(scheme, name)}
             changed = scheme.given(own) if own else scheme
             shown = {name: value if name in own or name in elsewhere else None for name, value in given.items()}

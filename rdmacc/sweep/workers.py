@@ -141,17 +141,13 @@ def _resumed(simulation: Simulation, path: Path) -> Simulation:
 def outcomes(calls: Mapping[_Key, Callable[[], Any]], pool: Processes | Executor | None) -> Iterator[tuple[_Key, Any]]:
     """Make calls, without a pool here, and yield what each returned, or `Failed`, when it has ended."""
     if pool is None:
-        for name, call in calls.items():
-            yield name, call()
-    elif isinstance(pool, Processes):
-        for name, future in pool.outcomes(calls):
-            yield name, _outcome(future)
-    else:
-        queue = deque(calls)
-        for name, future in finished(pool, calls, queue, len(calls)):
-            yield name, _outcome(future)
-        for name in queue:
-            yield name, Failed(_GONE)
+        yield from ((name, call()) for name, call in calls.items())
+        return
+    left = deque[_Key]() if isinstance(pool, Processes) else deque(calls)
+    ended = pool.outcomes(calls) if isinstance(pool, Processes) else finished(pool, calls, left, len(calls))
+    for name, future in ended:
+        yield name, _outcome(future)
+    yield from ((name, Failed(_GONE)) for name in left)
 
 
 _GONE = "the executor is gone; run the same command to continue from the stored points"
