@@ -149,7 +149,7 @@ class _Writer:
         return f"its last packet waited in the queue of {where}", details + self.marked()
 
     def once(self, what: str) -> bool:
-        """Tell whether something has not been said yet; from now on it has."""
+        """Return whether something is said for the first time."""
         is_new = what not in self.told
         self.told.add(what)
         return is_new

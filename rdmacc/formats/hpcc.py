@@ -45,7 +45,7 @@ class _Tokens:
         self.path = path
         lines = enumerate(read_text(path).split("\n"), 1)
         self._words = [(word, number) for number, line in lines for word in line.split()]
-        self._next, self.error = 0, line_of(path, 1)
+        self._next, self._line = 0, 1
 
     def width(self) -> int:
         numbers = [number for _, number in self._words[self._next : self._next + 10]]
@@ -58,12 +58,15 @@ class _Tokens:
     def left(self) -> int:
         return len(self._words) - self._next
 
+    def error(self, field: str, value: object, allowed: str) -> ConfigError:
+        """Return the error for the line of the word that was taken last."""
+        return line_of(self.path, self._line)(field, value, allowed)
+
     def take(self, field: str) -> str:
-        """Return the next word; `error` is then that of its line."""
         if not self.left:
             raise self.error(field, None, "there: the file ends before what it announces")
-        word, number = self._words[self._next]
-        self._next, self.error = self._next + 1, line_of(self.path, number)
+        word, self._line = self._words[self._next]
+        self._next += 1
         return word
 
     def whole(self, field: str, least: int = 0, most: int = 2**31 - 1) -> int:

@@ -153,28 +153,20 @@ def to_perfetto(self: Any, path: str | Path) -> Path:
         ]
 
     def add(host: Any, lane: int, number: int, name: str, start_ps: Any, end_ps: Any, **more: Any) -> None:
-        known = {
-            "pid": process[str(host)],
-            "tid": lane,
-            "id": f"{lanes[lane]} {number}",
-            "cat": lanes[lane],
-            "name": name,
-        }
+        known = {"pid": process[str(host)], "tid": lane, "id": f"{lanes[lane]} {number}"}
+        known |= {"cat": lanes[lane], "name": name}
         events.append(known | {"ph": "b", "ts": start_ps / 1e6, "args": more})  # these may overlap on a lane
         events.append(known | {"ph": "e", "ts": end_ps / 1e6})
 
-    for number, row in enumerate(computing.to_dict("records")):
-        if row["end_ps"] is not None and row["end_ps"] == row["end_ps"] and row["end_ps"] > row["start_ps"]:
-            is_inner = row["collective"] is not None and row["collective"] == row["collective"]
+    for row in computing[computing["end_ps"].notna()].itertuples():
+        if row.end_ps > row.start_ps:
+            is_inner = pd.notna(row.collective)
             name = "transfer in the node" if is_inner else "computes"
-            add(row["host"], int(is_inner), number, name, int(row["start_ps"]), int(row["end_ps"]))
-    for number, (row, operation) in enumerate(zip(flows.to_dict("records"), operations, strict=True)):
-        if row["fct_ps"] == row["fct_ps"] and row["fct_ps"] is not None:
-            start_ps = int(row["start_ps"])
-            for host, lane, other in ((row["src"], 2, row["dst"]), (row["dst"], 3, row["src"])):
-                name = f"{operation or 'message'} {'to' if lane == 2 else 'from'} {other}"
-                end_ps = start_ps + int(row["fct_ps"])
-                add(host, lane, number, name, start_ps, end_ps, bytes=int(row["size_bytes"]), flow=str(row["flow"]))
+            add(row.host, int(is_inner), row.Index, name, row.start_ps, row.end_ps)
+    for row in flows.assign(operation=operations)[flows["fct_ps"].notna()].itertuples():
+        for host, lane, way, other in ((row.src, 2, "to", row.dst), (row.dst, 3, "from", row.src)):
+            name, end_ps = f"{row.operation or 'message'} {way} {other}", row.start_ps + row.fct_ps
+            add(host, lane, row.Index, name, row.start_ps, end_ps, bytes=row.size_bytes, flow=str(row.flow))
     path = Path(path)
     path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
     return path

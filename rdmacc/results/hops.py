@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from rdmacc.state import KIND_NAMES, PAUSE
 if TYPE_CHECKING:
     from rdmacc.results.result import Result
 
-__all__ = ["FATES", "find_hops"]
+_KEPT = ("journey", "hop", "nth", "wire_bytes", "priority", "ce", "trimmed", "sent_ps", "end_ps", "fate")
 
 
 def find_hops(result: Result) -> pd.DataFrame:
@@ -33,32 +33,20 @@ def find_hops(result: Result) -> pd.DataFrame:
     for row in rows[rows["what"] < TRIMMED].tolist():
         follower.read(row)
     follower.end(result.now_ps)
-    hops = follower.hops
-    fabric = result.plan.fabric
-
-    def column(name: str, dtype: type = np.int64) -> np.ndarray[Any, Any]:
-        return np.array([hop[name] for hop in hops], dtype=dtype)
-
-    keys = np.array([hop["key"] for hop in hops], dtype=np.int64).reshape(-1, 3)
-    sent = pd.array(column("sent_ps"), dtype="Int64")
-    sent[column("sent_ps") < 0] = pd.NA
-    ports = column("port")
-    return pd.DataFrame(
+    hops, fabric = pd.DataFrame(follower.hops, columns=[*_KEPT, "port", "key"]), result.plan.fabric
+    message, kind, psn = np.array(hops.pop("key").tolist(), np.int64).reshape(-1, 3).T
+    ports, sent_ps = hops.pop("port").to_numpy(np.int64), hops["sent_ps"].to_numpy(np.int64)
+    hops["sent_ps"] = pd.arrays.IntegerArray(sent_ps, sent_ps < 0)
+    hops["fate"] = np.array(FATES, dtype=object)[hops["fate"].to_numpy(np.int64)]
+    for at, (name, values) in enumerate(
         {
-            "journey": column("journey"),
-            "hop": column("hop"),
             "node": fabric.names_of(fabric.port_node[ports]),
             "peer": fabric.names_of(fabric.port_peer[ports]),
-            "kind": np.array(KIND_NAMES, dtype=object)[keys[:, 1]],
-            "message": np.where(keys[:, 1] < PAUSE, keys[:, 0], -1),
-            "psn": keys[:, 2],
-            "nth": column("nth"),
-            "wire_bytes": column("wire_bytes"),
-            "priority": column("priority"),
-            "ce": column("ce", bool),
-            "trimmed": column("trimmed", bool),
-            "sent_ps": sent,
-            "end_ps": column("end_ps"),
-            "fate": np.array(FATES, dtype=object)[column("fate")],
-        }
-    )
+            "kind": np.array(KIND_NAMES, dtype=object)[kind],
+            "message": np.where(kind < PAUSE, message, -1),
+            "psn": psn,
+        }.items(),
+        2,
+    ):
+        hops.insert(at, name, values)
+    return hops

@@ -148,7 +148,7 @@ def ip_address(node: int) -> str:
 def _seen(
     plan: Plan, rows: npt.NDArray[np.void], node: Hashable | None, link: tuple[Hashable, Hashable] | None
 ) -> npt.NDArray[np.bool_]:
-    """Tell which rows are packets seen at the point of capture."""
+    """Return which rows are packets seen at the point of capture."""
     fabric = plan.fabric
     sent, arrived = rows["what"] == SENT, rows["what"] == ARRIVED
     if node is not None and link is not None:

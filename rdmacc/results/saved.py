@@ -21,13 +21,6 @@ class SavedResult(Result):
     """A result loaded from a folder, with the frames of `rdmacc.Result`, its counters, summary, provenance and plots.
 
     Node names that are neither strings nor whole numbers have become strings.
-
-    Parameters
-    ----------
-    frames : dict of DataFrame
-        The frames, by name.
-    about : dict
-        Content of the JSON file.
     """
 
     def __init__(self, frames: Mapping[str, pd.DataFrame], about: Mapping[str, Any]) -> None:

@@ -157,13 +157,8 @@ class Summary:
     def rows(self) -> list[tuple[str, str]]:
         unfinished = self.flows - self.finished - self.failed
         flows = [f"{self.finished} finished"]
-        without = (
-            ""
-            if not self.no_route
-            else ": no route"
-            if self.no_route == self.failed
-            else f", {self.no_route} of them without a route"
-        )
+        without = f", {self.no_route} of them without a route" if self.no_route else ""
+        without = ": no route" if 0 < self.no_route == self.failed else without
         flows += [f"{self.failed} failed{without}"] if self.failed else []
         flows += [f"{unfinished} unfinished"] if unfinished else []
         return [
@@ -231,24 +226,14 @@ def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
 
 def counts_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> dict[str, int]:
     """Return the counters of all ports, switches and messages together."""
-    ports, totals = outcome.ports, outcome.totals
-    counters: dict[str, int] = {
-        "data_packet_hops": int(ports["tx_data_packets"].sum()),
-        "control_packet_hops": int(ports["tx_control_packets"].sum()),
-    }
-    for number, name in enumerate(LINK_CLASSES):
-        counters[f"marks_{name}"] = int(ports["marked_packets"][classes == number].sum())
-    counters |= {
-        "pfc_pauses": int(ports["pauses"].sum()),
-        "pfc_paused_ps": int(ports["paused_ps"].sum()),
-        "pfc_violations": int(ports["violations"].sum()),
-        "dropped_packets": int(ports["dropped_packets"].sum()),
-        "trimmed_packets": int(ports["trimmed_packets"].sum()),
-        "deflected_packets": int(ports["deflected_packets"].sum()),
-        "lost_packets": int(ports["lost_packets"].sum()),
-        "peak_queue_bytes": int(ports["peak_queue_bytes"][classes != HOST_NIC].max(initial=0)),
-        "peak_buffer_bytes": int(outcome.buffer_peak_bytes.max(initial=0)),
-        "timeouts": int(outcome.messages["timeouts"].sum()),
-        "retransmissions": int(outcome.messages["retransmissions"].sum()),
-    }
-    return counters | totals
+    ports, messages = outcome.ports, outcome.messages
+    counted = {
+        "data_packet_hops": ports["tx_data_packets"], "control_packet_hops": ports["tx_control_packets"],
+        **{f"marks_{name}": ports["marked_packets"][classes == number] for number, name in enumerate(LINK_CLASSES)},
+        "pfc_pauses": ports["pauses"], "pfc_paused_ps": ports["paused_ps"], "pfc_violations": ports["violations"],
+        **{name: ports[name] for name in ("dropped_packets", "trimmed_packets", "deflected_packets", "lost_packets")},
+        "peak_queue_bytes": ports["peak_queue_bytes"][classes != HOST_NIC].max(initial=0),
+        "peak_buffer_bytes": outcome.buffer_peak_bytes.max(initial=0),
+        **{name: messages[name] for name in ("timeouts", "retransmissions")},
+    }  # fmt: skip
+    return {name: int(values.sum()) for name, values in counted.items()} | outcome.totals

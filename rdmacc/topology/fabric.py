@@ -216,7 +216,7 @@ class Fabric:
         return hops
 
     def _hangs(self, nodes: Any) -> Any:
-        """Tell which nodes are hosts with a single link, to a switch."""
+        """Return which nodes are hosts with a single link, to a switch."""
         return self.is_host[nodes] & (self.attachments[self.attach[nodes]] != nodes)
 
     def check_path(self, src: int, dst: int) -> None:

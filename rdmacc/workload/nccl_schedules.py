@@ -125,7 +125,7 @@ class Transfers:
         self.of.begin(self.rows[places], *ranks)
 
     def arrive(self, places: Int64s, rank: int) -> None:
-        """Let transfers complete the collective at a rank: inside a node, by a row after the inner delay."""
+        """Complete the collective at a rank by transfers: inside a node, by a row after the inner delay."""
         is_inner, schedule = self.delay_ps[places] > 0, self.of.schedule
         self.of.last[rank] += self.rows[places[~is_inner]].ravel().tolist()
         if is_inner.any():
