@@ -29,13 +29,10 @@ _FORMATS: dict[str, Callable[[int], str]] = {"bps": format_rate, "bytes": _binar
 
 
 def _cells(table: pd.DataFrame) -> list[list[str]]:
+    rows = zip(table["quantity"].tolist(), table["value"].tolist(), table["unit"].tolist())
     return [
-        [
-            one.quantity,
-            _FORMATS.get(one.unit, str)(round(one.value)),
-            "table I" if one.quantity in _PUBLISHED else "run",
-        ]
-        for one in table.itertuples()
+        [name, _FORMATS.get(unit, str)(round(value)), "table I" if name in _PUBLISHED else "run"]
+        for name, value, unit in rows
     ]
 
 
