@@ -37,64 +37,44 @@ class Cause(NamedTuple):
     """When it first happened, -1 where that says nothing."""
 
 
-class _Sum:
-    """Adds causes up."""
-
-    def __init__(self) -> None:
-        self._sums: dict[tuple[str, str, int, int], list[float]] = defaultdict(lambda: [0, 0.0, 0.0, -1])
-
-    def add(self, kind: str, cause: str, place: int = -1, by: int = -1, *, bytes: float = 0.0, time_ps: float = 0.0,
-            at_ps: int = -1, count: int = 1) -> None:  # fmt: skip
-        """Count something once more."""
-        one = self._sums[kind, cause, place, by]
-        one[0] += count
-        one[1] += bytes
-        one[2] += time_ps
-        if at_ps >= 0 and (one[3] < 0 or at_ps < one[3]):
-            one[3] = at_ps
-
-    def causes(self) -> list[Cause]:
-        """Return them, the longest first within each kind."""
-        found = [
-            Cause(*key, int(count), size, time_ps, int(first))
-            for key, (count, size, time_ps, first) in self._sums.items()
-        ]
-        return sorted(found, key=lambda cause: (-cause.time_ps, -cause.often))
-
-
 class Causes:
-    """Looks for what stood in a message's way."""
+    """Looks for what stood in a message's way, and adds it up."""
 
     def __init__(self, recording: Recording, message: int, spans: Sequence[Span]) -> None:
         self._recording, self._plan, self._message, self._spans = recording, recording.plan, message, spans
-        self._sum = _Sum()
+        self._sums: dict[tuple[str, str, int, int], list[float]] = defaultdict(lambda: [0, 0.0, 0.0, -1])
         self._data = [
             hops
             for hops in recording.journeys_of(message).values()
             if hops[0]["key"][1] == DATA and hops[0]["hop"] == 0
         ]
         self._begin_ps, self._end_ps = (spans[0].begin_ps, spans[-1].end_ps) if spans else (0, 0)
+        looks = {
+            QUEUE: self._behind, NIC: self._behind, PAUSED: self._paused, START: self._before, GRANT: self._granted,
+            RECEIVER: self._granted, OWN_WINDOW: self._round_trip, RECOVERY: self._recovery,
+        }  # fmt: skip
         for span in spans:
-            self._look_at(span)
+            if span.kind in looks:
+                looks[span.kind](span)
         self._rate_cuts()
-        self._marks()
-        self._losses()
-        self.found = self._sum.causes()
+        self._fates()
+        found = [Cause(*key, int(n), size, time_ps, int(at)) for key, (n, size, time_ps, at) in self._sums.items()]
+        self.found = sorted(found, key=lambda cause: (-cause.time_ps, -cause.often))
+        """The longest first."""
 
-    def _look_at(self, span: Span) -> None:
-        kind = span.kind
-        if kind in (QUEUE, NIC):
-            self._behind(span)
-        elif kind == PAUSED:
-            self._paused(span)
-        elif kind == START:
-            self._before(span)
-        elif kind in (GRANT, RECEIVER):
-            self._granted(span)
-        elif kind == OWN_WINDOW:
-            self._round_trip(span)
-        elif kind == RECOVERY:
-            self._recovery(span)
+    def _add(self, kind: str, cause: str, place: int = -1, by: int = -1, *, bytes: float = 0.0, time_ps: float = 0.0,
+             at_ps: int = -1) -> None:  # fmt: skip
+        """Count something once more."""
+        one = self._sums[kind, cause, place, by]
+        one[0] += 1
+        one[1] += bytes
+        one[2] += time_ps
+        if at_ps >= 0 and (one[3] < 0 or at_ps < one[3]):
+            one[3] = at_ps
+
+    def _told(self, span: Span) -> str:
+        """Return the kind of packet whose arrival ended a span."""
+        return KIND_NAMES[self._recording.rows["kind"][span.cause]] if span.cause >= 0 else "timer"
 
     # At a port
 
@@ -102,16 +82,15 @@ class Causes:
         """Find what a port transmitted meanwhile."""
         idle_ps, cls = span.end_ps - span.begin_ps, self._class_at(span)
         for one in self._recording.passing(span.port, span.begin_ps, span.end_ps):
-            time_ps = min(one.end_ps, span.end_ps) - max(one.begin_ps, span.begin_ps)
-            idle_ps -= time_ps
-            size = one.wire_bytes * time_ps / max(one.end_ps - one.begin_ps, 1)
+            idle_ps -= one.within_ps
+            size = one.wire_bytes * one.within_ps / max(one.end_ps - one.begin_ps, 1)
             cause = "behind PFC frames" if one.kind >= PAUSE else "behind control"
             if one.kind == DATA:
                 cause = "behind data" if one.priority >= cls else "behind data of a higher class"
-            self._sum.add(span.kind, cause, span.port, one.message, bytes=size, time_ps=time_ps)
+            self._add(span.kind, cause, span.port, one.message, bytes=size, time_ps=one.within_ps)
         if idle_ps > 0:
             cause = "not recorded" if self._plan.is_partial else "nothing was sent"
-            self._sum.add(span.kind, cause, span.port, time_ps=idle_ps)
+            self._add(span.kind, cause, span.port, time_ps=idle_ps)
 
     def _class_at(self, span: Span) -> int:
         """Return the class in which the packet waits that the walk follows."""
@@ -131,10 +110,10 @@ class Causes:
     def _paused(self, span: Span) -> None:
         is_down = bool(self._recording.downs(span.port, span.begin_ps, span.end_ps))
         cause = "the link was down" if is_down else "PAUSE"
-        self._sum.add(PAUSED, cause, span.port, time_ps=span.end_ps - span.begin_ps, at_ps=span.begin_ps)
+        self._add(PAUSED, cause, span.port, time_ps=span.end_ps - span.begin_ps, at_ps=span.begin_ps)
         if not is_down and not self._plan.is_partial:
             for port in spread_to(self._recording, span.port, self._class_at(span), span.begin_ps)[1:]:
-                self._sum.add("", f"paused {self._plan.fabric.port_name(span.port)}", port, at_ps=span.begin_ps)
+                self._add("", f"paused {self._plan.fabric.port_name(span.port)}", port, at_ps=span.begin_ps)
 
     # At the sender
 
@@ -145,9 +124,9 @@ class Causes:
         others = set(sends.message[max(low - 1, 0) : high].tolist()) - {self._message}
         time_ps = span.end_ps - span.begin_ps
         for other in others:
-            self._sum.add(START, "behind its queue pair's other messages", by=other, time_ps=time_ps / len(others))
+            self._add(START, "behind its queue pair's other messages", by=other, time_ps=time_ps / len(others))
         if not others:
-            self._sum.add(START, "the scheme's delay", time_ps=time_ps)
+            self._add(START, "the scheme's delay", time_ps=time_ps)
 
     def _rate_cuts(self) -> None:
         """Find when the pacing rate fell, and by what: the last packet that the sender had heard."""
@@ -161,10 +140,10 @@ class Causes:
         is_mine = (sends.time_ps[1:] > self._begin_ps) & (sends.time_ps[1:] <= self._end_ps)
         for i in np.flatnonzero(is_mine & (rates < _CUT * np.concatenate([[line_bps], rates[:-1]]))).tolist():
             signal, at_ps = self._signal(int(sends.place[i]), int(sends.place[i + 1]))
-            self._sum.add(OWN_RATE, f"cut by {signal}", at_ps=at_ps)
+            self._add(OWN_RATE, f"cut by {signal}", at_ps=at_ps)
         lowest = int(np.argmin(np.where(is_mine, rates, np.inf))) if is_mine.any() else -1
         if lowest >= 0:
-            self._sum.add(OWN_RATE, "lowest rate, bit/s", bytes=float(rates[lowest]), at_ps=int(sends.time_ps[lowest]))
+            self._add(OWN_RATE, "lowest rate, bit/s", bytes=float(rates[lowest]), at_ps=int(sends.time_ps[lowest]))
 
     def _signal(self, first: int, last: int) -> tuple[str, int]:
         """Return the kind of packet that told the sender between two of its sends, and when; CNPs before others."""
@@ -179,27 +158,19 @@ class Causes:
             return "timer", int(self._recording.rows["time_ps"][last])
         return KIND_NAMES[told["kind"][0]], int(told["time_ps"][0])
 
-    def _marks(self) -> None:
-        """Find where the message's packets were marked."""
-        for hops in self._data:
-            marked = next((hop for hop in hops if hop["ce"]), None)
-            if marked is not None:
-                self._sum.add("", "marked", marked["port"], at_ps=max(marked["sent_ps"], 0))
-
     def _round_trip(self, span: Span) -> None:
         """Find where the packet and the ACK that opened the window had spent their time."""
         time_ps = span.end_ps - span.begin_ps
-        name = KIND_NAMES[self._recording.rows["kind"][span.cause]] if span.cause >= 0 else "timer"
-        self._sum.add(OWN_WINDOW, f"opened by {name}", time_ps=time_ps)
+        self._add(OWN_WINDOW, f"opened by {self._told(span)}", time_ps=time_ps)
         made_ps = self._recording.made_ps(span.cause) if span.cause >= 0 else -1
         hops = self._arrived.get(made_ps)
         if hops is None or span.cause < 0:
             return
         arrived_ps = int(self._recording.rows["time_ps"][span.cause])
-        self._sum.add("", "round trip", time_ps=arrived_ps - hops[0]["sent_ps"])
+        self._add("", "round trip", time_ps=arrived_ps - hops[0]["sent_ps"])
         for hop in hops[1:]:
             if hop["sent_ps"] > hop["ready_ps"]:
-                self._sum.add("", "queue on the round trip", hop["port"], time_ps=hop["sent_ps"] - hop["ready_ps"])
+                self._add("", "queue on the round trip", hop["port"], time_ps=hop["sent_ps"] - hop["ready_ps"])
 
     @cached_property
     def _arrived(self) -> dict[int, list[Hop]]:
@@ -210,13 +181,11 @@ class Causes:
 
     def _granted(self, span: Span) -> None:
         """Find which packet let the sender go on, and what the receiver took in meanwhile."""
-        name = KIND_NAMES[self._recording.rows["kind"][span.cause]] if span.cause >= 0 else "timer"
-        self._sum.add(span.kind, f"until {name}", time_ps=span.end_ps - span.begin_ps)
+        self._add(span.kind, f"until {self._told(span)}", time_ps=span.end_ps - span.begin_ps)
         for port in self._last_ports:
             for one in self._recording.passing(port, span.begin_ps, span.end_ps):
                 if one.kind == DATA:
-                    time_ps = min(one.end_ps, span.end_ps) - max(one.begin_ps, span.begin_ps)
-                    self._sum.add("", f"taken in, {span.kind}", port, one.message, time_ps=time_ps)
+                    self._add("", f"taken in, {span.kind}", port, one.message, time_ps=one.within_ps)
 
     @cached_property
     def _last_ports(self) -> list[int]:
@@ -226,12 +195,10 @@ class Causes:
 
     def _recovery(self, span: Span) -> None:
         """Find what had become of the transmission, and what told the sender."""
-        rows, time_ps = self._recording.rows, span.end_ps - span.begin_ps
-        told = KIND_NAMES[rows["kind"][span.cause]] if span.cause >= 0 else "timer"
-        fate, port = "is under way", -1
-        if (span.begin_ps, span.psn) in self._sent:
-            fate, port = self._fate(self._sent[span.begin_ps, span.psn])
-        self._sum.add(RECOVERY, f"{fate}; {told}", port, time_ps=time_ps, at_ps=span.begin_ps)
+        hops = self._sent.get((span.begin_ps, span.psn))
+        fate, port = self._fate(hops) if hops else ("is under way", -1)
+        time_ps = span.end_ps - span.begin_ps
+        self._add(RECOVERY, f"{fate}; {self._told(span)}", port, time_ps=time_ps, at_ps=span.begin_ps)
 
     @cached_property
     def _sent(self) -> dict[tuple[int, int], list[Hop]]:
@@ -250,15 +217,19 @@ class Causes:
             return "trimmed", trimmed
         return ("not taken", -1) if last["fate"] == 0 else ("under way", last["port"])
 
-    def _losses(self) -> None:
-        """Count what has become of the message's packets."""
+    def _fates(self) -> None:
+        """Count where the message's packets were marked and have queued, and what has become of them."""
+        for hops in self._data:
+            marked = next((hop for hop in hops if hop["ce"]), None)
+            if marked is not None:
+                self._add("", "marked", marked["port"], at_ps=max(marked["sent_ps"], 0))
         for hops in self._data:
             for hop in hops[1:]:
                 if hop["sent_ps"] >= 0:
-                    self._sum.add("", "queued", hop["port"], time_ps=hop["sent_ps"] - hop["ready_ps"])
+                    self._add("", "queued", hop["port"], time_ps=hop["sent_ps"] - hop["ready_ps"])
             fate, port = self._fate(hops)
             if fate in ("lost on the link", "dropped", "trimmed"):
-                self._sum.add("", fate, port, at_ps=hops[0]["sent_ps"])
+                self._add("", fate, port, at_ps=hops[0]["sent_ps"])
 
     def sharers(self, port: int) -> Iterator[tuple[int, int]]:
         """Yield the messages whose data a port has sent in this message's time, with their bytes; most first."""

@@ -45,15 +45,6 @@ class Explanation:
     there from each packet to what had kept it from leaving before. Their sum is the completion time, exactly. For a
     message that is not delivered, they sum to its time so far, and the walk begins with what it waits for now.
 
-    Parameters
-    ----------
-    recording : Recording
-        What the run has recorded.
-    outcome : RunOutcome
-        Its counters.
-    message : int
-        Number of the message.
-
     Attributes
     ----------
     flow : hashable

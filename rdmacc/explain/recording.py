@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,10 +49,11 @@ class Stops(NamedTuple):
 
 
 class Passing(NamedTuple):
-    """A packet that a port has put on its link."""
+    """A packet that a port has put on its link, and how much of that time is within the one asked for."""
 
     begin_ps: int
     end_ps: int
+    within_ps: int
     message: int
     """-1 for a frame of PFC."""
     kind: int
@@ -179,7 +181,8 @@ class Recording:
             time_ps, _, message, _, wire, _, kind, priority, _ = row
             ends_ps = self.end_ps(port, time_ps, wire)
             if ends_ps > begin_ps:
-                found.append(Passing(time_ps, ends_ps, message, kind, wire, priority))
+                within_ps = min(ends_ps, end_ps) - max(time_ps, begin_ps)
+                found.append(Passing(time_ps, ends_ps, within_ps, message, kind, wire, priority))
         return found
 
     def sent(self, port: int, since_ps: int) -> npt.NDArray[np.void]:
@@ -215,14 +218,7 @@ class Recording:
     def pauses(self, port: int, cls: int, begin_ps: int, end_ps: int) -> list[tuple[int, int]]:
         """Return the parts of an interval in which PFC had paused a port's class, in order."""
         pauses = self.all_pauses.get((port, cls), [])
-        first = max(bisect_right(pauses, (begin_ps, NEVER)) - 1, 0)
-        parts = []
-        for since_ps, until_ps in pauses[first:]:
-            if since_ps >= end_ps:
-                break
-            if until_ps > begin_ps:
-                parts.append((max(since_ps, begin_ps), min(until_ps, end_ps)))
-        return parts
+        return _parts(pauses[max(bisect_right(pauses, (begin_ps, NEVER)) - 1, 0) :], begin_ps, end_ps)
 
     @cached_property
     def all_downs(self) -> dict[int, list[tuple[int, int]]]:
@@ -238,5 +234,10 @@ class Recording:
 
     def downs(self, port: int, begin_ps: int, end_ps: int) -> list[tuple[int, int]]:
         """Return the parts of an interval in which a port was down, in order."""
-        times = ((max(since, begin_ps), min(until, end_ps)) for since, until in self.all_downs.get(port, []))
-        return [(since, until) for since, until in times if since < until]
+        return _parts(self.all_downs.get(port, []), begin_ps, end_ps)
+
+
+def _parts(spans: list[tuple[int, int]], begin_ps: int, end_ps: int) -> list[tuple[int, int]]:
+    """Return the parts of spans, in order, that are within an interval."""
+    until = takewhile(lambda span: span[0] < end_ps, spans)
+    return [(max(since, begin_ps), min(end, end_ps)) for since, end in until if end > begin_ps]

@@ -246,24 +246,29 @@ class Walk:
 
     def _told(self, i: int) -> int:
         """Return the row of the last packet to reach the sender between a send and the one before it; -1 for none."""
-        first, last = self._place(i - 1), self._place(i)
-        places = self._back[slice(*np.searchsorted(self._back, [first, last]).tolist())]
+        places = self._back_between(i - 1, i)
         return int(places[-1]) if len(places) else -1
 
     def _asked_for(self, former: int, i: int) -> int:
         """Return the row of the last NAK or returned header of a packet between two sends of it; -1 for none."""
-        places = self._back[slice(*np.searchsorted(self._back, [self._place(former), self._place(i)]).tolist())]
+        places = self._back_between(former, i)
         rows = self._recording.rows[places]
         is_it = np.isin(rows["kind"], (NAK, RETURN)) & (rows["psn"] == self._sends.psn[i])
         return int(places[is_it][-1]) if is_it.any() else -1
 
+    def _back_between(self, i: int, j: int) -> Ints:
+        """Return the rows between two sends in which packets of the message reach its sender."""
+        return self._back[slice(*np.searchsorted(self._back, [self._place(i), self._place(j)]).tolist())]
+
     @cached_property
     def _back(self) -> Ints:
-        """The rows in which packets of the message reach its sender."""
+        return self._arrivals(self._plan.src[self._message])
+
+    def _arrivals(self, node: int) -> Ints:
+        """Return the rows in which packets of the message reach a node."""
         places = self._recording.places_of(self._message)
         rows = self._recording.rows[places]
-        is_there = self._plan.fabric.port_peer[rows["port"]] == self._plan.src[self._message]
-        return places[is_there & (rows["what"] == ARRIVED)]
+        return places[(self._plan.fabric.port_peer[rows["port"]] == node) & (rows["what"] == ARRIVED)]
 
     def _missing(self, base_ps: int) -> int:
         """If all packets are sent and some have not arrived, go back to the last one's transmission."""
@@ -320,11 +325,8 @@ class Walk:
     @cached_property
     def _heard(self) -> Ints:
         """When the receiver heard of the message."""
-        recording = self._recording
-        rows = recording.rows[recording.places_of(self._message)]
-        is_there = self._plan.fabric.port_peer[rows["port"]] == self._plan.dst[self._message]
-        is_sender = (rows["kind"] == DATA) | (rows["kind"] == REQUEST)
-        return rows["time_ps"][is_there & is_sender & (rows["what"] == ARRIVED)]
+        rows = self._recording.rows[self._arrivals(self._plan.dst[self._message])]
+        return rows["time_ps"][np.isin(rows["kind"], (DATA, REQUEST))]
 
     def _heard_ps(self, until_ps: int, since_ps: int) -> int:
         """Return when the receiver last heard of the message up to a time; another time if it never did."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -155,13 +156,17 @@ class _Writer:
         return is_new
 
     def marked(self) -> list[str]:
-        marks = self.of("", "marked")
-        total = sum(one.often for one in marks)
-        if not total or not self.once("marks"):
+        return self.packets("marked", "marked at {}") if self.once("marks") else []
+
+    def packets(self, cause: str, text: str) -> list[str]:
+        """Say how many packets something happened to, and where to most of them."""
+        found = self.of("", cause)
+        if not found:
             return []
-        most = max(marks, key=lambda one: one.often)
+        total, most = sum(one.often for one in found), max(found, key=lambda one: one.often)
         were, where = "was" if total == 1 else "were", f", {most.often:,} of them" if most.often < total else ""
-        return [f"{total:,} of its packets {were} marked{where} at {self.met(most.place)}"]
+        verb, place = text.format(self.met(most.place)).split(" ", 1)
+        return [f"{total:,} of its packets {were} {verb}{where} {place}"]
 
     def queued(self) -> list[str]:
         """Say where its packets queued, which a scheme without marks may go by."""
@@ -174,19 +179,9 @@ class _Writer:
         return [f"its packets queued for {format_time(mean_ps, 3)} on average at {self.met(queues[0].place)}"]
 
     def losses(self) -> list[str]:
-        details: list[str] = []
         if not self.once("losses"):
-            return details
-        for fate, text in list(_FATES.items())[:3]:
-            found = self.of("", fate)
-            total = sum(one.often for one in found)
-            if total:
-                most = max(found, key=lambda one: one.often)
-                where = f", {most.often:,} of them" if most.often < total else ""
-                verb, place = text.split(" ", 1)[0], text.split(" ", 1)[1].format(self.met(most.place))
-                were = "was" if total == 1 else "were"
-                details.append(f"{total:,} of its packets {were} {verb}{where} {place}")
-        return details
+            return []
+        return list(chain.from_iterable(self.packets(fate, text) for fate, text in list(_FATES.items())[:3]))
 
     def own_rate(self) -> tuple[str, list[str]]:
         details = []
