@@ -23,44 +23,39 @@ if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
     from rdmacc.sweep.run import Sweep
 
-_FAILED, INTERRUPTED = 1, 130  # exit codes; 2 is for a wrong input
-INTERRUPTED_TEXT = "rdmacc: interrupted; finished points are kept; the same command resumes from them"
+FAILED, _INTERRUPTED = 1, 130  # exit codes; 2 is for a wrong input
 
 
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Random seed.")]
 SeedsOption = Annotated[
     int | None,
-    typer.Option("--seeds", min=1, help="Number of seeds, starting at --seed. Default: the experiment's own number."),
+    typer.Option(min=1, help="Number of seeds, starting at --seed. Default: the experiment's own number."),
 ]
-EngineOption = Annotated[Literal["auto", "compiled", "simpy"], typer.Option("--engine", help="Simulation engine.")]
+EngineOption = Annotated[Literal["auto", "compiled", "simpy"], typer.Option(help="Simulation engine.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 _NameArgument = Annotated[str, typer.Argument(help="Experiment, such as dart.fig3, or group, such as dart.")]
 Scale = Literal["quick", "paper"]
-ScaleOption = Annotated[Scale, typer.Option("--scale", help="quick takes seconds; paper uses the paper's own size.")]
+ScaleOption = Annotated[Scale, typer.Option(help="quick takes seconds; paper uses the paper's own size.")]
 JobsOption = Annotated[
     int | None,
-    typer.Option("--jobs", min=1, help="Number of processes. Default: 1 at quick scale, otherwise one per CPU."),
+    typer.Option(min=1, help="Number of processes. Default: 1 at quick scale, otherwise one per CPU."),
 ]
 _SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a scheme parameter; repeatable.")
 ]
 StoreOption = Annotated[
     Path | None,
-    typer.Option(
-        "--store", help="Folder of computed points. Default: $RDMACC_STORE_DIR, or a folder in the user's cache."
-    ),
+    typer.Option(help="Folder of computed points. Default: $RDMACC_STORE_DIR, or a folder in the user's cache."),
 ]
 
 
 _ReadingOption = Annotated[
     str,
-    typer.Option("--reading", help="Reading of a sentence that the paper leaves open; `rdmacc readings` lists them."),
+    typer.Option(help="Reading of a sentence that the paper leaves open; `rdmacc readings` lists them."),
 ]
 DaskOption = Annotated[
     str | None,
-    typer.Option(
-        "--dask", metavar="ADDRESS", help="Compute on a Dask cluster; local:4 starts four workers on this machine."
-    ),
+    typer.Option(metavar="ADDRESS", help="Compute on a Dask cluster; local:4 starts four workers on this machine."),
 ]
 
 
@@ -71,6 +66,20 @@ def executor_of(dask: str | None) -> AbstractContextManager[Executor | None]:
     from rdmacc.sweep.cluster import dask_executor
 
     return dask_executor(dask)
+
+
+def say_failed(name: str, reason: str) -> None:
+    typer.echo(f"rdmacc: {reason if reason.startswith(name) else f'{name}: {reason}'}", err=True)
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Say on Ctrl-C that finished points are kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("rdmacc: interrupted; finished points are kept; the same command resumes from them", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
 
 
 class _Failures:
@@ -89,14 +98,13 @@ class _Failures:
             if self._total == 1 and isinstance(error, ConfigError | OSError):
                 raise
             self.names.append(one.name)
-            reason = reason_of(error)
-            typer.echo(f"rdmacc: {reason if reason.startswith(one.name) else f'{one.name}: {reason}'}", err=True)
+            say_failed(one.name, reason_of(error))
 
     def tell(self) -> None:
         if self.names:
             if self._total > 1:
                 typer.echo(f"rdmacc: {len(self.names)} of {self._total} failed: {', '.join(self.names)}", err=True)
-            raise typer.Exit(_FAILED)
+            raise typer.Exit(FAILED)
 
 
 def _asked(
@@ -161,9 +169,7 @@ def run(
     changed: _SetOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", help="Folder for each experiment's table.parquet, figure.png and claims.csv.", file_okay=False
-        ),
+        typer.Option(help="Folder for each experiment's table.parquet, figure.png and claims.csv.", file_okay=False),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -246,7 +252,7 @@ def verify(
         _say_standing([str(one) for one in checks["experiment"].unique()])
     failures.tell()
     if not good:
-        raise typer.Exit(_FAILED)
+        raise typer.Exit(FAILED)
 
 
 def plot(
@@ -255,7 +261,7 @@ def plot(
     seed: SeedOption = 0,
     seeds: SeedsOption = None,
     changed: _SetOption = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder to save the figures in.", file_okay=False)] = Path(),
+    out: Annotated[Path, typer.Option(help="Folder to save the figures in.", file_okay=False)] = Path(),
     store: StoreOption = None,
     reading: _ReadingOption = "default",
 ) -> None:
@@ -298,12 +304,8 @@ def _swept(
     with executor_of(dask) as executor:
         for one in select(name):
             found = None
-            try:
-                with failures.caught(one):
-                    found = sweep(one, engine=engine, jobs=jobs, executor=executor, progress=True, **asked)
-            except KeyboardInterrupt:
-                typer.echo(INTERRUPTED_TEXT, err=True)
-                raise typer.Exit(INTERRUPTED) from None
+            with resumable(), failures.caught(one):
+                found = sweep(one, engine=engine, jobs=jobs, executor=executor, progress=True, **asked)
             if found is not None:
                 yield one, found
 

@@ -70,7 +70,7 @@ def _options(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder to save the figure in.", file_okay=False)] = Path(),
+    out: Annotated[Path, typer.Option(help="Folder to save the figure in.", file_okay=False)] = Path(),
     seed: SeedOption = 0,
     engine: EngineOption = "simpy",
 ) -> None:
@@ -88,13 +88,13 @@ def schemes(
     name: Annotated[str | None, typer.Argument(help="Scheme whose parameters to print.")] = None,
     preset: Annotated[
         str | None,
-        typer.Option("--preset", help="Settings of a paper or simulator; without a scheme, list the preset's schemes."),
+        typer.Option(help="Settings of a paper or simulator; without a scheme, list the preset's schemes."),
     ] = None,
     rate: Annotated[
         str | None,
-        typer.Option("--rate", help="Rate of the hosts' links: print the values a scheme takes at that rate."),
+        typer.Option(help="Rate of the hosts' links: print the values a scheme takes at that rate."),
     ] = None,
-    rtt: Annotated[str, typer.Option("--rtt", help="Largest base RTT of the network; needs --rate.")] = "12us",
+    rtt: Annotated[str, typer.Option(help="Largest base RTT of the network; needs --rate.")] = "12us",
 ) -> None:
     """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
     from rdmacc.presets import PRESETS
@@ -159,7 +159,7 @@ def explore(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Python files that register your own schemes.", dir_okay=False)
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to serve it on.")] = 8866,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve it on.")] = 8866,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
     """Open the explorer in the browser: small scenarios, schemes side by side, sliders for parameters."""
@@ -220,7 +220,7 @@ def determinism(
     scenario: Annotated[
         Path | None, typer.Argument(help="File from Scenario.to_toml; default: a small permutation.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the report to this file, too.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the report to this file, too.")] = None,
 ) -> None:
     """Run a scenario twice on both engines, in both orders and on two threads: is every bit the same?"""
     from rdmacc.cli.determinism import example, report
@@ -236,10 +236,8 @@ def explain(
     scenario: Annotated[
         Path | None, typer.Argument(help="File from Scenario.to_toml; default: a small incast.")
     ] = None,
-    message: Annotated[
-        str | None, typer.Option("--message", help="Label of the message; default: the slowest one.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw its time into this file, too.")] = None,
+    message: Annotated[str | None, typer.Option(help="Label of the message; default: the slowest one.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw its time into this file, too.")] = None,
 ) -> None:
     """Run a scenario and say why a message took as long as it did."""
     from rdmacc.cli.explain import example, explanation
@@ -256,19 +254,19 @@ def scorecard(
     held_out: Annotated[
         bool, typer.Option("--held-out", help="Instead, compare one scheme with another on cases drawn by --seed.")
     ] = False,
-    seed: Annotated[int | None, typer.Option("--seed", help="With --held-out: a seed of your choice.", min=0)] = None,
-    against: Annotated[str, typer.Option("--against", help="With --held-out: the other scheme.")] = "dcqcn",
-    objective: Annotated[str, typer.Option("--objective", help="With --held-out: what to compare.")] = "p99 over fair",
-    count: Annotated[int, typer.Option("--count", help="With --held-out: number of cases.", min=1)] = 200,
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes for the searches.", min=1)] = 1,
+    seed: Annotated[int | None, typer.Option(help="With --held-out: a seed of your choice.", min=0)] = None,
+    against: Annotated[str, typer.Option(help="With --held-out: the other scheme.")] = "dcqcn",
+    objective: Annotated[str, typer.Option(help="With --held-out: what to compare.")] = "p99 over fair",
+    count: Annotated[int, typer.Option(help="With --held-out: number of cases.", min=1)] = 200,
+    jobs: Annotated[int, typer.Option(help="Processes for the searches.", min=1)] = 1,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Search again, and write the rows into this table (Parquet).")
+        Path | None, typer.Option(help="Search again, and write the rows into this table (Parquet).")
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the map into this file, too.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the map into this file, too.")] = None,
     finds: Annotated[
         bool, typer.Option("--finds", help="Instead, run the cases whose cause is known, with and without it.")
     ] = False,
-    page: Annotated[Path | None, typer.Option("--page", help="With --finds: write them into this page.")] = None,
+    page: Annotated[Path | None, typer.Option(help="With --finds: write them into this page.")] = None,
 ) -> None:
     """Show the worst cases found of schemes, beside those of all others, with cause and verdict."""
     from rdmacc.cli import scorecard as card
@@ -287,37 +285,29 @@ def scorecard(
 @app.command()
 def bench(
     as_json: JsonOption = False,
-    engine: Annotated[
-        Literal["simpy", "compiled", "both"], typer.Option("--engine", help="Engine to measure.")
-    ] = "simpy",
+    engine: Annotated[Literal["simpy", "compiled", "both"], typer.Option(help="Engine to measure.")] = "simpy",
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart, k16, k32 or nscc; repeatable.")
+        list[str] | None, typer.Option(help="Run only case a, b, c, dart, k16, k32 or nscc; repeatable.")
     ] = None,
-    scale: Annotated[float | None, typer.Option("--scale", help="Fraction of each case's messages to run.")] = None,
+    scale: Annotated[float | None, typer.Option(help="Fraction of each case's messages to run.")] = None,
     order: Annotated[
-        str, typer.Option("--order", help="Take events by their 'time' or in 'windows' of nodes; default: 'auto'.")
+        str, typer.Option(help="Take events by their 'time' or in 'windows' of nodes; default: 'auto'.")
     ] = "auto",
     threads: Annotated[
-        list[int] | None, typer.Option("--threads", help="Run with this many threads; repeatable, for a comparison.")
+        list[int] | None, typer.Option(help="Run with this many threads; repeatable, for a comparison.")
     ] = None,
-    rounds: Annotated[
-        int, typer.Option("--rounds", help="Repeat each case's measurements by turns; show the fastest.", min=1)
-    ] = 1,
+    rounds: Annotated[int, typer.Option(help="Repeat each case's measurements by turns; show the fastest.", min=1)] = 1,
     compare: Annotated[
         Path | None,
-        typer.Option(
-            "--compare", help="File from --json: run its cases with its code and with this code, alternating."
-        ),
+        typer.Option(help="File from --json: run its cases with its code and with this code, alternating."),
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option("--record", help="Append each measurement to this file as a line of JSON, with the commit."),
+        typer.Option(help="Append each measurement to this file as a line of JSON, with the commit."),
     ] = None,
     gpus: Annotated[
         list[int] | None,
-        typer.Option(
-            "--gpus", help="Instead of benchmarks, all-reduce 1 GB on a cluster of this many GPUs; repeatable."
-        ),
+        typer.Option(help="Instead of benchmarks, all-reduce 1 GB on a cluster of this many GPUs; repeatable."),
     ] = None,
     plausible: Annotated[
         bool,
@@ -326,11 +316,9 @@ def bench(
         ),
     ] = False,
     scheme: Annotated[
-        list[str] | None, typer.Option("--scheme", help="With --plausible: run only this scheme; repeatable.")
+        list[str] | None, typer.Option(help="With --plausible: run only this scheme; repeatable.")
     ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="With --plausible: write the table into this page.")
-    ] = None,
+    page: Annotated[Path | None, typer.Option(help="With --plausible: write the table into this page.")] = None,
 ) -> None:
     """Measure speed and memory: an incast, a permutation, 1,024 and 8,192 hosts, then each scheme."""
     from tqdm.auto import tqdm

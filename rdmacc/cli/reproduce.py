@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
     from rdmacc.experiments.ledger.report import Entry, Report
 
-_FAILED = 1
-
 
 def reproduce(
     papers: Annotated[
@@ -27,9 +25,9 @@ def reproduce(
     seed: commands.SeedOption = 0,
     seeds: commands.SeedsOption = None,
     jobs: commands.JobsOption = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the report.", file_okay=False)] = Path("report"),
+    out: Annotated[Path, typer.Option(help="Folder of the report.", file_okay=False)] = Path("report"),
     since: Annotated[
-        Path | None, typer.Option("--since", help="Folder of another report: list the verdicts that changed since.")
+        Path | None, typer.Option(help="Folder of another report: list the verdicts that changed since.")
     ] = None,
     compute: Annotated[
         bool, typer.Option(help="With --no-compute, report only results that are stored or bundled, and run nothing.")
@@ -48,16 +46,13 @@ def reproduce(
     planned = _planned(papers)
     report = Report(out, planned, scale, seed, since, seeds)
     common: dict[str, Any] = {"scale": scale, "seed": seed, "seeds": seeds, "store": store}
-    try:
+    with commands.resumable():
         with commands.executor_of(dask) as executor:
             how = {"jobs": jobs, "engine": engine, "executor": executor}
             for entry in _computed(planned, common | how, report) if compute else _known(planned, common):
                 report.add(entry)
         if compute:
             report.add_scenes()
-    except KeyboardInterrupt:
-        typer.echo(commands.INTERRUPTED_TEXT, err=True)
-        raise typer.Exit(commands.INTERRUPTED) from None
     failed = report.failures
     done = len(planned) - len(failed)
     typer.echo(f"{done} of {len(planned)} figures and tables, {len(failed)} failed. Report: {report.index}")
@@ -65,10 +60,10 @@ def reproduce(
         typer.echo(f"{change['id']}: {change['before']} before, {change['now']} now")
     if failed:
         for name, reason in failed.items():
-            typer.echo(f"rdmacc: {reason if reason.startswith(name) else f'{name}: {reason}'}", err=True)
+            commands.say_failed(name, reason)
         if compute:
             typer.echo("rdmacc: finished points are kept; run the same command to compute the rest", err=True)
-        raise typer.Exit(_FAILED)
+        raise typer.Exit(commands.FAILED)
 
 
 def _planned(papers: Sequence[str] | None) -> list[Experiment]:

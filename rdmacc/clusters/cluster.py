@@ -105,22 +105,13 @@ def cluster(
         checked_count("ports_per_leaf", ports_per_leaf),
     )
     if isinstance(fabric, str):
-        network = _network(
-            fabric,
-            int(nodes),
-            int(gpus),
-            speed,
-            lag,
-            min(ports, nodes if fabric == "rail" else count),
-            oversubscription,
-        )
+        down = min(ports, nodes if fabric == "rail" else count)
+        network = _network(fabric, int(nodes), int(gpus), speed, lag, down, oversubscription)
         shown = f"{fabric}, {oversubscription:g}:1"
     else:
         network, shown = fabric, "a network of its own"
-        if len(hosts_of(network)) < count:
-            raise ConfigError(
-                "fabric", f"{len(hosts_of(network))} hosts", f"a network of at least {count}, one for each GPU"
-            )
+        if (hosts := len(hosts_of(network))) < count:
+            raise ConfigError("fabric", f"{hosts} hosts", f"a network of at least {count}, one for each GPU")
     if isinstance(inner, str) and (match := re.fullmatch(r"\s*([0-9.]+)\s*GB(?:ps|/s)\s*", inner)):
         inner = f"{8 * float(match[1])}Gbps"
     text = f"{count} GPUs: {nodes} nodes of {gpus}, {format_rate(speed)} each, {shown}"
@@ -347,28 +338,16 @@ class Cluster:
             for one in shared_out(drawn, parts, default_jobs() if jobs is None else checked_whole("jobs", jobs, 1)):
                 found.append(one)
                 bar.update(1)
-        rows = []
-        for scheme, (time_ps, algbw, busbw, guess_ps) in zip(
-            kinds, np.reshape(found, (-1, draws, 4)).swapaxes(1, 2), strict=True
-        ):
-            errors = guess_ps / time_ps - 1
-            rows.append(
-                (scheme.name, time_ps.mean(), time_ps.min(), time_ps.max(), algbw.mean(), busbw.mean(),
-                 guess_ps.mean(), errors.mean(), errors.min(), errors.max())
-            )  # fmt: skip
-        names = (
-            "scheme", "time_ps", "fastest_ps", "slowest_ps", "algbw_gbytes", "busbw_gbytes", "max_min_ps",
-            "max_min_error", "least_error", "most_error",
-        )  # fmt: skip
-        total = size_bytes(size, field="size")
-        return Answer(
-            self,
-            operation,
-            total,
-            self.choose(operation, size).replace(**changes),
-            seeds,
-            pd.DataFrame(rows, columns=names),
-        )
+        time_ps, algbw, busbw, guess_ps = np.reshape(found, (-1, draws, 4)).transpose(2, 0, 1)
+        errors = guess_ps / time_ps - 1
+        frame = pd.DataFrame({
+            "scheme": [one.name for one in kinds],
+            "time_ps": time_ps.mean(1), "fastest_ps": time_ps.min(1), "slowest_ps": time_ps.max(1),
+            "algbw_gbytes": algbw.mean(1), "busbw_gbytes": busbw.mean(1), "max_min_ps": guess_ps.mean(1),
+            "max_min_error": errors.mean(1), "least_error": errors.min(1), "most_error": errors.max(1),
+        })  # fmt: skip
+        how = self.choose(operation, size).replace(**changes)
+        return Answer(self, operation, size_bytes(size, field="size"), how, seeds, frame)
 
     @_described
     def nearest(self, operation: str) -> Printed | None:

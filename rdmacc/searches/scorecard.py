@@ -50,27 +50,6 @@ BOX: dict[str, Any] = {
     "buffer_share": (0.1, 1.0),
 }
 """Ranges of `rdmacc.Case`, on a star: no loss, no failures, exact clocks."""
-EARLIER: tuple[dict[str, Any], ...] = (
-    {"long_flows": 1},
-    {"long_flows": 2},
-    {"long_flows": 1, "slow": 0.3},
-    {"long_flows": 1, "victims": 1, "slow": 0.7},
-    {"delay_ps": "4 us", "long_flows": 2, "slow": 0.3},
-    {"delay_ps": "2.3 us", "long_flows": 2, "slow": 0.265},
-    {"delay_ps": "1.5 us", "size_bytes": "4 kB", "long_flows": 1, "long_bytes": "200 kB"},
-    {"senders": 3, "size_bytes": "40 kB", "long_flows": 1},
-    {"senders": 6, "size_bytes": "80 kB", "slow": 0.3},
-    {"senders": 10, "long_flows": 1, "slow": 0.6},
-    {"senders": 10, "size_bytes": "2 kB", "stagger_ps": "10 us", "long_flows": 2, "slow": 0.3},
-    {"senders": 20, "rounds": 2, "slow": 0.4, "delay_ps": "300 ns"},
-    {"senders": 20, "rounds": 2, "long_flows": 1, "stagger_ps": "6 us"},
-    {"senders": 20, "rounds": 2, "long_flows": 2, "size_bytes": "140 kB"},
-    {"senders": 4, "size_bytes": "20 kB", "stagger_ps": "11.8 us", "rounds": 2, "long_flows": 1, "after_ps": "11 us",
-     "victims": 1, "slow": 0.5},
-    {"senders": 21, "size_bytes": "17 kB", "stagger_ps": "5.95 us", "rounds": 2, "long_flows": 1, "victims": 4,
-     "long_bytes": "660 kB", "after_ps": "30 us", "slow": 0.421},
-)  # fmt: skip
-"""Cases of the box in which an earlier search found one scheme bad (``finds.toml``)."""
 RATES = ("10 Gb/s", "100 Gb/s", "400 Gb/s")
 GRADES: dict[str, tuple[float, ...]] = {
     "p99 over fair": (2.0, 5.0, 20.0, 100.0),
@@ -140,10 +119,9 @@ def measured(
 
 
 def with_earlier(rows: pd.DataFrame, scheme: str | Scheme, rate: str) -> pd.DataFrame:
-    """Return the rows of a scheme at a rate, with a case of `EARLIER` where one is worse than what was found."""
+    """Return the rows of a scheme at a rate, with an earlier search's case where one is worse than what was found."""
     names, known = list(GRADES), []
-    for one in EARLIER:
-        case = Case(rate_bps=rate, **one)
+    for case in (Case(rate_bps=rate, **one.case) for one in finds() if one.is_earlier):
         known.append((case, Work(as_scheme(scheme), (case,), measures_of(as_scheme(scheme), names))(0, {})))
     changed: list[Any] = rows.to_dict("records")
     for row in changed:
@@ -229,9 +207,9 @@ def bundled() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `value` of the case that `line` runs, which is the worst one found (`searched`) made smaller, or one of
-        `EARLIER` that is worse (`found_by`; `earlier` has the worst of these); `sampled`, the worst of the sample;
-        at 100 Gb/s, `chance` and `chance_all`, the worst of as many random runs as the objective's search, and as all
+        `value` of the case that `line` runs, which is the worst one found (`searched`) made smaller, or an earlier
+        search's that is worse (`found_by`; `earlier` has the worst of these); `sampled`, the worst of the sample; at
+        100 Gb/s, `chance` and `chance_all`, the worst of as many random runs as the objective's search, and as all
         five together, had; `kind`, `share` and `cause` of the message that fared worst;
         how many runs `broke`, and how the first did (`broken`); `cpu_s`, for the scheme at that rate; the `commit` and
         `date` of the computation; the verdict.
@@ -286,6 +264,7 @@ class Find:
     status: str
     cause: str
     rule: str
+    is_earlier: bool = False  # whether the scorecard's searches try the case for every scheme
 
     @cached_property
     def runs(self) -> tuple[Run, Run]:

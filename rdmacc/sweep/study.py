@@ -359,7 +359,7 @@ def study(
         StudyRuns(runs), engine=engine, store=store, jobs=jobs, threads=threads, executor=executor, progress=progress,
     )  # fmt: skip
     measured = {name: measured_in(table) for name, table in found.tables.items()}
-    return _study(runs, found.failures | measured, found.reused, tuple(values), window)
+    return _study(runs, {**measured, **found.failures}, found.reused, tuple(values), window)
 
 
 def _here(
