@@ -220,8 +220,14 @@ def _check_node(network: Graph, name: Hashable, node: Mapping[str, Any]) -> None
         raise ConfigError("buffer_bytes", buffer, "a whole number of bytes, at least 1", where=place)
 
 
-def per_port_buffers(network: Graph, buffer_per_port: Quantity) -> None:
-    """Give every switch of `network` a shared buffer of `buffer_per_port` bytes for each of its ports."""
+def named(network: Graph, name: str) -> Graph:
+    network.graph["name"] = name
+    return network
+
+
+def per_port_buffers(network: Graph, buffer_per_port: Quantity) -> Graph:
+    """Give every switch of `network` a shared buffer of `buffer_per_port` bytes for each of its ports; return it."""
     per_port = size_bytes(buffer_per_port, field="buffer_per_port", least=1)
     for name in switches(network):
         network.nodes[name]["buffer_bytes"] = per_port * network.degree[name]
+    return network

@@ -6,7 +6,7 @@ from itertools import product
 import networkx as nx
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import Graph, fill_buffers
+from rdmacc.topology.base import Graph, fill_buffers, named
 from rdmacc.topology.bounds import builder, checked_buffer, checked_count, checked_delay, checked_rate
 from rdmacc.units import Quantity
 
@@ -128,8 +128,7 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
         raise ConfigError("k", k, "even, at least 2")
     half = int(k) // 2
     graph = clos(int(k), half, half, half, half * half, rate=rate, delay=delay, buffer=buffer)
-    graph.graph["name"] = f"fat_tree({k})"
-    return graph
+    return named(graph, f"fat_tree({k})")
 
 
 @builder

@@ -7,7 +7,7 @@ Go-Back-N: Wang et al., 2019. Anything that a paper does not state is marked as 
 import networkx as nx
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import Graph, per_port_buffers
+from rdmacc.topology.base import Graph, named, per_port_buffers
 from rdmacc.topology.base import hosts as hosts_of
 from rdmacc.topology.bounds import builder, checked_count, checked_rate
 from rdmacc.topology.builders import clos, dumbbell, leaf_spine, star
@@ -35,10 +35,7 @@ def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_por
     buffer" is per port: a switch's shared buffer is `buffer_per_port` times the number of its ports, 4.5 MB at a ToR,
     1.8 MB at an agg, 3.6 MB at a core.
     """
-    graph = clos(16, 4, 16, 4, 16, rate=rate, delay=delay)
-    per_port_buffers(graph, buffer_per_port)
-    graph.graph["name"] = "dart_clos"
-    return graph
+    return named(per_port_buffers(clos(16, 4, 16, 4, 16, rate=rate, delay=delay), buffer_per_port), "dart_clos")
 
 
 @builder
@@ -65,8 +62,7 @@ def dart_testbed(
         raise ConfigError("hosts", hosts, f"at most {_SX6025_PORTS}, the switch's ports")
     graph = star(hosts, rate=rate, delay=delay, buffer=buffer)
     nx.set_node_attributes(graph, dict.fromkeys(hosts_of(graph), checked_rate("host_rate", host_rate)), "rate_bps")
-    graph.graph["name"] = f"dart_testbed({hosts})"
-    return graph
+    return named(graph, f"dart_testbed({hosts})")
 
 
 @builder
@@ -94,10 +90,8 @@ def ren_leaf_spine(
     the network of 6.1, figure 19, oversubscription 1; 6.2 has ``leaves=2, hosts_per_leaf=40``, 6.3
     ``leaves=3``. We assume that the 128 KB "switch buffer" is per port, as in NS2's queues.
     """
-    graph = leaf_spine(leaves, spines, hosts_per_leaf, rate=rate, delay=delay)
-    per_port_buffers(graph, buffer_per_port)
-    graph.graph["name"] = f"ren_leaf_spine({hosts_per_leaf}, {leaves}, {spines})"
-    return graph
+    graph = per_port_buffers(leaf_spine(leaves, spines, hosts_per_leaf, rate=rate, delay=delay), buffer_per_port)
+    return named(graph, f"ren_leaf_spine({hosts_per_leaf}, {leaves}, {spines})")
 
 
 @builder
@@ -121,8 +115,7 @@ def ren_testbed(
     64 KB is less than PFC needs: give the scheme a lossy :class:`~rdmacc.switch.buffer.DropTail`.
     """
     graph = dumbbell(senders, receivers, rate=rate, delay=delay, buffer=buffer)
-    graph.graph["name"] = f"ren_testbed({senders}, {receivers})"
-    return graph
+    return named(graph, f"ren_testbed({senders}, {receivers})")
 
 
 @builder
@@ -147,9 +140,7 @@ def rcc_fat_tree(
     Six links of 1 us each way give the paper's base RTT of 12 us, and a BDP of 150 KB at 100 Gb/s. The paper gives the
     number of switches; we assume that they form 5 pods, so that no tier is oversubscribed.
     """
-    graph = clos(5, 4, 16, 4, 16, rate=rate, fabric_rate=fabric_rate, delay=delay, buffer=buffer)
-    graph.graph["name"] = "rcc_fat_tree"
-    return graph
+    return named(clos(5, 4, 16, 4, 16, rate=rate, fabric_rate=fabric_rate, delay=delay, buffer=buffer), "rcc_fat_tree")
 
 
 @builder
@@ -167,9 +158,7 @@ def rcc_dumbbell(
 
     The paper gives the rate; we assume 12 us of round-trip propagation here too.
     """
-    graph = dumbbell(senders, 1, rate=rate, delay=delay, buffer=buffer)
-    graph.graph["name"] = f"rcc_dumbbell({senders})"
-    return graph
+    return named(dumbbell(senders, 1, rate=rate, delay=delay, buffer=buffer), f"rcc_dumbbell({senders})")
 
 
 @builder
@@ -188,9 +177,8 @@ def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", bu
     which link; the layout and the 12 us of round-trip propagation between h0 and h3 are assumed.
     """
     graph = dumbbell(2, 3, rate=rate, delay=delay, buffer=buffer)
-    graph.graph["name"] = "rcc_multi_bottleneck"
     graph.graph["flows"] = [("h0", "h3"), ("h1", "h4"), ("h2", "h3")]
-    return graph
+    return named(graph, "rcc_multi_bottleneck")
 
 
 @builder
@@ -209,9 +197,7 @@ def rcc_testbed(rate: Quantity = "25Gbps", delay: Quantity = "1.5us", buffer: Qu
     congestion of figure 8a; if each has its own receiver, the in-network congestion of 8b. Four links each way give 12
     us of round-trip propagation, the paper's RTT. We assume the buffer of the paper's simulations.
     """
-    graph = leaf_spine(2, 1, 2, rate=rate, delay=delay, buffer=buffer)
-    graph.graph["name"] = "rcc_testbed"
-    return graph
+    return named(leaf_spine(2, 1, 2, rate=rate, delay=delay, buffer=buffer), "rcc_testbed")
 
 
 @builder
@@ -222,6 +208,4 @@ def igbn_pair(rate: Quantity = "40Gbps", delay: Quantity = "1us", buffer: Quanti
 
          h0 --- s0 --- h1
     """
-    graph = star(2, rate=rate, delay=delay, buffer=buffer)
-    graph.graph["name"] = "igbn_pair"
-    return graph
+    return named(star(2, rate=rate, delay=delay, buffer=buffer), "igbn_pair")

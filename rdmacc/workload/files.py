@@ -168,14 +168,15 @@ def _arrow(name: str, values: Any) -> Any:
 
 def _times(text: object) -> tuple[int | str, ...]:
     """Return the delays in a CSV cell, whole numbers as int."""
-    parts = re.split(r"[;\s]+", text) if isinstance(text, str) else ()
-    return tuple(int(part) if part.isdigit() else part for part in parts if part)
+    return tuple(int(part) if part.isdigit() else part for part in _parts(text))
+
+
+def _parts(text: object) -> list[str]:
+    return [part for part in re.split(r"[;\s]+", text) if part] if isinstance(text, str) else []
 
 
 def _ids(text: object, convert: Callable[[str], Hashable]) -> tuple[Hashable, ...]:
-    if not isinstance(text, str):
-        return ()
-    ids = [part for part in re.split(r"[;\s]+", text) if part]
+    ids = _parts(text)
     try:
         return tuple(convert(part) for part in ids)
     except ValueError:

@@ -36,17 +36,9 @@ from rdmacc.workload.nccl_schedules import Collective, Ready, pieces_of
 from rdmacc.workload.schedule import Schedule
 
 __all__ = [
-    "OPERATIONS",
-    "Nccl",
-    "Ready",
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "broadcast",
-    "expand",
-    "reduce_scatter",
+    "OPERATIONS", "Nccl", "Ready", "all_gather", "all_reduce", "all_to_all", "broadcast", "expand", "reduce_scatter",
     "send_receive",
-]
+]  # fmt: skip
 
 OPERATIONS = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast")
 

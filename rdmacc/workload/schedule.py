@@ -172,10 +172,8 @@ class Schedule:
                 kept.append(np.broadcast_to(np.int32(self._place(value)), count))
             else:
                 kept.append(np.fromiter(map(self._place, part), np.int32, count))
-        for name, value in zip(
-            ("size_bytes", "duration_ps", "start_ps", "collective", "queue_pair"), given, strict=True
-        ):
-            self._numbers[name].append(np.broadcast_to(np.asarray(value, np.int64), count))
+        for kept_numbers, value in zip(self._numbers.values(), given, strict=True):
+            kept_numbers.append(np.broadcast_to(np.asarray(value, np.int64), count))
         rows = np.arange(self.count, self.count + count)
         self.count += count
         return rows

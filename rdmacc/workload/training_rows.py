@@ -38,10 +38,9 @@ class TrainingRows:
 
     def frame(self) -> pd.DataFrame:
         arrived: dict[tuple[str, int, int], Int64s] = {}
-        orders = [
-            _one_f_one_b(stage, self.step.pipeline, self.step.micro_batches) for stage in range(self.step.pipeline)
-        ]
-        places = [0] * self.step.pipeline
+        stages = self.step.pipeline
+        orders = [_one_f_one_b(stage, stages, self.step.micro_batches) for stage in range(stages)]
+        places = [0] * stages
         while any(place < len(order) for place, order in zip(places, orders, strict=True)):
             for stage, order in enumerate(orders):
                 while places[stage] < len(order):
@@ -75,13 +74,17 @@ class TrainingRows:
             for layer in range(step.stage_layers):
                 self._gather(stage, layer, back=False)
                 self._compute(stage, self.forward_ps)
+        else:
+            self._layers(stage, self.forward_ps, needs)
+
+    def _layers(self, stage: int, duration_ps: float, needs: Int64s | None) -> None:
+        """Add all layers of a stage in one direction, one by one if something blocks inside a layer."""
+        if not self._blocks():
+            self._compute(stage, duration_ps * self.step.stage_layers, needs)
             return
-        if self._blocks():
-            for _ in range(step.stage_layers):
-                self._layer(stage, self.forward_ps, needs)
-                needs = None
-            return
-        self._compute(stage, self.forward_ps * step.stage_layers, needs)
+        for _ in range(self.step.stage_layers):
+            self._layer(stage, duration_ps, needs)
+            needs = None
 
     def _backward(self, stage: int, needs: Int64s | None, is_last: bool) -> None:
         step = self.step
@@ -93,12 +96,7 @@ class TrainingRows:
                 self._reduce(stage, "reduce-scatter", size, self.last[stage])
             return
         if not is_last:
-            if self._blocks():
-                for _ in range(step.stage_layers):
-                    self._layer(stage, self.backward_ps, needs)
-                    needs = None
-            else:
-                self._compute(stage, self.backward_ps * step.stage_layers, needs)
+            self._layers(stage, self.backward_ps, needs)
             return
         for portion, buckets, experts in self._ready_gradients(stage):
             if portion > 0.0:
@@ -122,9 +120,8 @@ class TrainingRows:
         If something blocks inside a layer, each layer is one part.
         """
         step = self.step
-        sizes = step.stage_parameters(stage)
-        edges = np.cumsum(step.bucket_sizes(stage)).tolist()
-        buckets = step.bucket_sizes(stage)
+        sizes, buckets = step.stage_parameters(stage), step.bucket_sizes(stage)
+        edges = np.cumsum(buckets).tolist()
         parts: list[tuple[float, list[int], int]] = []
         done = 0
         for number, size in enumerate(sizes):
@@ -213,9 +210,7 @@ class TrainingRows:
         settings = step.nccl.replace(hosts_per_node=node if len(group) % node == 0 else 1)
         names = self.names[first + group]
         done = expand(self.schedule, operation, names.tolist(), self._scaled(size), ready, settings)
-        return [
-            rows if rows else [int(self.schedule.compute(name, 0)[0])] for rows, name in zip(done, names, strict=True)
-        ]
+        return [rows or self.schedule.compute(name, 0).tolist() for rows, name in zip(done, names, strict=True)]
 
     def _compute(self, stage: int, duration_ps: float, needs: Int64s | None = None) -> None:
         names = self.names[stage * self.width : (stage + 1) * self.width]
