@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,6 @@ from rdmacc.simulation import simulate
 from rdmacc.units import format_rate, format_size, format_time, rate_bps, size_bytes, us
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SCHEMES = {"dcqcn": "DCQCN", "dasr": "DASR"}
@@ -81,32 +80,25 @@ def _model(result: Result) -> FairShare:
 
 def measure(demo: Demo) -> pd.DataFrame:
     """Return the demo's numbers in base units: one row for the model, and one per scheme."""
-    expected = demo.model.evaluate().set_index("kind")
-    rows: dict[str, dict[str, float]] = {
+    model = demo.model.evaluate().set_index("kind")
+    fct_ps, slowdown = model.loc["incast", ["fct_ps", "slowdown"]]
+    rows: dict[str, dict[str, Any]] = {
         "fair share (model)": {
-            "fct_median_ps": expected.loc["incast", "fct_ps"],
-            "fct_p99_ps": expected.loc["incast", "fct_ps"],
-            "slowdown_median": expected.loc["incast", "slowdown"],
-            "slowdown_p99": expected.loc["incast", "slowdown"],
-            "long_incast_bps": expected.loc["long", "goodput_bps"],
-            "long_after_bps": LINE_BPS * demo.model.efficiency,
+            "fct_median_ps": fct_ps, "fct_p99_ps": fct_ps, "slowdown_median": slowdown, "slowdown_p99": slowdown,
+            "long_incast_bps": model.loc["long", "goodput_bps"], "long_after_bps": LINE_BPS * demo.model.efficiency,
         }
-    }
+    }  # fmt: skip
     for name, result in demo.results.items():
         incast = result.flows.iloc[:SENDERS]
-        fct_ps = incast["fct_ps"].to_numpy(np.float64)
         end_ps = float((incast["start_ps"] + incast["fct_ps"]).max())
+        fct_ps, slowdown = (incast[column].to_numpy(np.float64) for column in ("fct_ps", "slowdown"))
         rows[SCHEMES[name]] = {
-            "fct_median_ps": percentile(fct_ps, 50),
-            "fct_p99_ps": percentile(fct_ps, 99),
-            "slowdown_median": percentile(incast["slowdown"], 50),
-            "slowdown_p99": percentile(incast["slowdown"], 99),
+            "fct_median_ps": percentile(fct_ps, 50), "fct_p99_ps": percentile(fct_ps, 99),
+            "slowdown_median": percentile(slowdown, 50), "slowdown_p99": percentile(slowdown, 99),
             "long_incast_bps": _goodput_bps(result, START_PS, end_ps),
             "long_after_bps": _goodput_bps(result, end_ps, UNTIL_PS),
-            "peak_queue_bytes": result.counters["peak_queue_bytes"],
-            "pfc_pauses": result.counters["pfc_pauses"],
-            "cnps": result.counters["cnps"],
-        }
+            **result.counters[["peak_queue_bytes", "pfc_pauses", "cnps"]],
+        }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -140,60 +132,29 @@ def table_text(table: pd.DataFrame) -> str:
 def figure(demo: Demo) -> Figure:
     import matplotlib.pyplot as plt
 
-    from rdmacc.show.style import style
+    from rdmacc.show.style import COLOURS, style
 
+    incast_us, share = (START_PS / 1e6, (START_PS + demo.model.fct_ps) / 1e6), demo.model.share_bps / 1e9
     with style():
         fig, axes = plt.subplots(2, len(SCHEMES), figsize=(10, 5.6), sharex=True, sharey="row", squeeze=False)
-        for column, (name, title) in zip(axes.T, SCHEMES.items(), strict=True):
-            _draw_rates(column[0], demo, name)
-            _draw_queue(column[1], demo.results[name])
-            column[0].set_title(title)
-            column[1].set_xlabel("time (us)")
-        axes[0, 0].set_ylabel("sending rate (Gb/s)")
-        axes[1, 0].set_ylabel("queue at the receiver (kB)")
-        fig.suptitle(
-            f"{SENDERS}-to-1 incast of {format_size(MESSAGE_BYTES)} messages beside a long flow, 100 Gb/s",
-            fontsize=13,
-            x=0.01,
-            ha="left",
-        )
+        for (rates, queue), (name, title) in zip(axes.T, SCHEMES.items(), strict=True):
+            result = demo.results[name]
+            result.plot.rates(rates)
+            for line, label, width in zip(
+                rates.lines, ("long flow", "one sender of the incast"), (3.0, 1.6), strict=True
+            ):
+                line.set(label=label, linewidth=width)
+            rates.axvspan(*incast_us, color="0.93", linewidth=0, zorder=0)
+            rates.plot(incast_us, [share, share], color=COLOURS["black"], linestyle=(0, (2, 1.5)), linewidth=1.4,
+                       label=f"fair share, line / {demo.model.n}")  # fmt: skip
+            rates.set(title=title, xlim=(0, UNTIL_PS / 1e6), ylim=(0, 108))
+            rates.legend(loc="center right").set_visible(name == next(iter(SCHEMES)))
+            result.plot.queues(queue)
+            queue.get_legend().remove()
+            peak = format_size(result.counters["peak_queue_bytes"], 3)
+            queue.set(title=f"Queue at the receiver: at most {peak}", ylim=(0, None))
+            for ax in (rates, queue):
+                ax.label_outer()
+        fig.suptitle(f"{SENDERS}-to-1 incast of {format_size(MESSAGE_BYTES)} messages beside a long flow, 100 Gb/s",
+                     fontsize=13, x=0.01, ha="left")  # fmt: skip
     return fig
-
-
-def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
-    from rdmacc.show.style import COLOURS, draw_trace
-
-    result, share = demo.results[name], demo.model.share_bps / 1e9
-    start, stop = START_PS / 1e6, (START_PS + demo.model.fct_ps) / 1e6
-    ax.axvspan(start, stop, color="0.93", linewidth=0, zorder=0)
-    looks = (("long flow", COLOURS["blue"], 3.0), ("one sender of the incast", COLOURS["vermilion"], 1.6))
-    for probe, (label, colour, width) in zip(result.watched, looks, strict=False):
-        draw_trace(ax, *result.plot.curve(probe), scale=1e9, label=label, color=colour, linewidth=width)
-    ax.plot(
-        [start, stop], [share, share], color=COLOURS["black"], linestyle=(0, (2, 1.5)), linewidth=1.4,
-        label=f"fair share, line / {demo.model.n}",
-    )  # fmt: skip
-    ax.set_ylim(0, 108)
-    ax.set_xlim(0, UNTIL_PS / 1e6)
-    if name == next(iter(SCHEMES)):
-        ax.legend(loc="center right")
-        ax.annotate("incast", ((start + stop) / 2, 103), ha="center", va="center", fontsize=9, color="0.35")
-
-
-def _draw_queue(ax: Axes, result: Result) -> None:
-    from rdmacc.show.style import COLOURS
-
-    queue = result.samples(f"queue s0->{_RECEIVER}")
-    time, held = queue.index.to_numpy() / 1e6, queue.to_numpy() / 1e3
-    ax.fill_between(time, held, color=COLOURS["green"], alpha=0.25, linewidth=0)
-    ax.plot(time, held, color=COLOURS["green"])
-    peak = int(held.argmax())
-    ax.annotate(
-        f"peak {format_size(result.counters['peak_queue_bytes'], 3)}",
-        (time[peak], held[peak]),
-        xytext=(16, -4),
-        textcoords="offset points",
-        fontsize=9,
-        color="0.35",
-    )
-    ax.set_ylim(bottom=0)
