@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.hops import find_hops
-from rdmacc.show.style import COLOURS, new_axes, style
+from rdmacc.show.style import COLOURS, new_axes, note, style
 from rdmacc.show.timeline import Timeline
 from rdmacc.units import Quantity, time_ps
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 _MOST_ARROWS = 600
 _MOST_NODES = 8
 _LABEL_INCHES = 0.17  # space that a label needs along its arrow
-_LABEL_SIZE = 8
 
 _LOOKS = {
     "data": ("data", COLOURS["blue"]),
@@ -67,11 +67,8 @@ def draw_ladder(
         if arrow.end_ps >= begin_ps and (end_ps is None or arrow.begin_ps <= end_ps)
     ]
     if not 0 < len(arrows) <= _MOST_ARROWS:
-        raise ConfigError(
-            "packets in the ladder",
-            len(arrows),
-            f"1 to {_MOST_ARROWS}; choose fewer with messages=, nodes=, start= and end=",
-        )
+        allowed = f"1 to {_MOST_ARROWS}; choose fewer with messages=, nodes=, start= and end="
+        raise ConfigError("packets in the ladder", len(arrows), allowed)
     fabric = result.plan.fabric
     hosts = [name for name in lines if fabric.is_host[fabric.index[name]]]
     title = f"{result.plan.scheme.name} on {fabric.name or 'a network'}"
@@ -142,11 +139,9 @@ def _broken_arrow(
 
 
 def _usual_times(arrows: Sequence[Arrow]) -> dict[tuple[Hashable, Hashable | None, bool], int]:
-    times: dict[tuple[Hashable, Hashable | None, bool], list[int]] = {}
+    times: dict[tuple[Hashable, Hashable | None, bool], list[int]] = defaultdict(list)
     for arrow in arrows:
-        times.setdefault((arrow.src, arrow.dst, arrow.look in ("data", "again")), []).append(
-            arrow.end_ps - arrow.begin_ps
-        )
+        times[arrow.src, arrow.dst, arrow.look in ("data", "again")].append(arrow.end_ps - arrow.begin_ps)
     return {way: int(np.median(values)) for way, values in times.items()}
 
 
@@ -200,10 +195,10 @@ def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | N
         if len(set(nodes)) != len(nodes) or len(nodes) < 2:
             raise ConfigError("nodes", list(nodes), "at least two different nodes")
         return list(nodes)
-    depth: dict[Hashable, list[int]] = {}
+    depth: dict[Hashable, list[int]] = defaultdict(list)
     for hop in _rows(hops[hops["kind"] == "data"]):
-        depth.setdefault(hop.node, []).append(hop.hop)
-        depth.setdefault(hop.peer, []).append(hop.hop + 1)
+        depth[hop.node].append(hop.hop)
+        depth[hop.peer].append(hop.hop + 1)
     order = sorted(depth, key=lambda name: (float(np.mean(depth[name])), fabric.index[name]))
     if len(order) > _MOST_NODES:
         raise ConfigError("nodes", f"{len(order)} nodes", f"at most {_MOST_NODES}, unless nodes=[...] names them")
@@ -211,9 +206,9 @@ def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | N
 
 
 def _height(arrows: Sequence[Arrow], timeline: Timeline) -> float:
-    starts: dict[Hashable, list[float]] = {}
+    starts: dict[Hashable, list[float]] = defaultdict(list)
     for arrow in arrows:
-        starts.setdefault((arrow.src, arrow.dst), []).append(timeline.place(arrow.begin_ps))
+        starts[arrow.src, arrow.dst].append(timeline.place(arrow.begin_ps))
     gaps = np.concatenate([np.diff(sorted(places)) for places in starts.values()])
     gaps = gaps[gaps > 0]
     if not len(gaps):
@@ -223,26 +218,13 @@ def _height(arrows: Sequence[Arrow], timeline: Timeline) -> float:
 
 def _draw_lifelines(ax: Axes, lines: Sequence[Hashable], hosts: Sequence[Hashable], timeline: Timeline) -> None:
     for x, name in enumerate(lines):
-        is_host = name in hosts
         for low, high in timeline.pieces:
             ax.plot([x, x], [low, high], color="0.45", linewidth=1.3, zorder=1, solid_capstyle="butt")
-        ax.annotate(
-            str(name),
-            (x, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 8),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=10,
-            fontweight="bold",
-            color="white" if is_host else "0.25",
-            bbox={
-                "boxstyle": "round,pad=0.35" if is_host else "square,pad=0.35",
-                "facecolor": "0.3" if is_host else "0.9",
-                "edgecolor": "0.3" if is_host else "0.6",
-            },
-        )
+        is_host = name in hosts
+        shape, face, edge, colour = ("round", "0.3", "0.3", "white") if is_host else ("square", "0.9", "0.6", "0.25")
+        box = {"boxstyle": f"{shape},pad=0.35", "facecolor": face, "edgecolor": edge}
+        note(ax, str(name), (x, 1.0), (0, 8), xycoords=("data", "axes fraction"), ha="center", va="bottom",
+             fontsize=10, fontweight="bold", color=colour, bbox=box)  # fmt: skip
     margin = 0.32 * max(len(lines) - 1, 1.5)
     ax.set_xlim(-margin, len(lines) - 1 + margin)
     ax.set_xticks([])
@@ -274,10 +256,8 @@ def _draw_arrows(ax: Axes, arrows: Sequence[Arrow], column: dict[Any, int], time
         taken[x0, side] = y0
         is_outer = x0 == (0 if side > 0 else len(column) - 1)
         if is_outer:
-            ax.annotate(
-                arrow.label, (x0, y0), xytext=(-4 * side, 0), textcoords="offset points", color=colour,
-                fontsize=_LABEL_SIZE, ha="right" if side > 0 else "left", va="center",
-            )  # fmt: skip
+            align = "right" if side > 0 else "left"
+            note(ax, arrow.label, (x0, y0), (-4 * side, 0), color=colour, ha=align, va="center")
         else:
             _write(ax, arrow, (x0, y0), (x1, y1), side, colour)
 
@@ -291,19 +271,10 @@ def _write(
     (x0, y0), (x1, y1) = tail, head
     angle = np.degrees(np.arctan2((y1 - y0) * side, abs(x1 - x0))) if x1 != x0 else 0.0
     ax.text(
-        x0 + 0.05 * side,
-        y0 + 0.05 * (y1 - y0) / max(abs(x1 - x0), 0.05),
-        arrow.label,
-        color=colour,
-        fontsize=_LABEL_SIZE,
-        ha="left" if side > 0 else "right",
-        va="bottom",
-        rotation=angle,
-        rotation_mode="anchor",
-        transform_rotates_text=True,
-        path_effects=[patheffects.withStroke(linewidth=2.0, foreground="white")],
-        zorder=4,
-    )
+        x0 + 0.05 * side, y0 + 0.05 * (y1 - y0) / max(abs(x1 - x0), 0.05), arrow.label, color=colour, fontsize=8,
+        ha="left" if side > 0 else "right", va="bottom", rotation=angle, rotation_mode="anchor", zorder=4,
+        transform_rotates_text=True, path_effects=[patheffects.withStroke(linewidth=2.0, foreground="white")],
+    )  # fmt: skip
 
 
 def _draw_notes(
@@ -311,18 +282,9 @@ def _draw_notes(
 ) -> None:
     for node, at_ps, text in notes:
         x = list(lines).index(node)
-        is_left = x == 0  # inside, because the ticks are on the left; on the right, outside the labels
-        ax.annotate(
-            text,
-            (x, timeline.place(at_ps)),
-            xytext=(5, 2) if is_left else (40, 0),
-            textcoords="offset points",
-            ha="left",
-            va="bottom" if is_left else "center",
-            fontsize=8,
-            fontweight="bold",
-            color="0.2",
-        )
+        # on the left inside, because of the ticks; on the right outside the labels
+        offset, va = ((5, 2), "bottom") if x == 0 else ((40, 0), "center")
+        note(ax, text, (x, timeline.place(at_ps)), offset, ha="left", va=va, fontweight="bold", color="0.2")
 
 
 def _draw_key(ax: Axes, arrows: Sequence[Arrow]) -> None:

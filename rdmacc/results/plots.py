@@ -89,20 +89,17 @@ class ResultPlots:
         delivered = flows[flows["fct_ps"].notna()]
         if not len(delivered):
             raise ConfigError("flows", "none delivered", "at least one delivered message")
-        sizes = sorted(delivered["size_bytes"].unique())
-        by_size = [("all messages", delivered)]
-        if ax is None and len(sizes) <= _MANY_SIZES:
-            chosen = [(int(size), delivered[delivered["size_bytes"] == size]) for size in sizes]
-            by_size = [
-                (f"{format_size(size)} ({len(rows)} {'flow' if len(rows) == 1 else 'flows'})", rows)
-                for size, rows in chosen
-            ]
-        fct_ps = delivered["fct_ps"].to_numpy(np.float64)
+        curves = {"all messages": delivered["fct_ps"]}
+        if ax is None and delivered["size_bytes"].nunique() <= _MANY_SIZES:
+            curves = {
+                f"{format_size(size)} ({len(fct_ps)} {'flow' if len(fct_ps) == 1 else 'flows'})": fct_ps
+                for size, fct_ps in delivered.groupby("size_bytes")["fct_ps"]
+            }
         with style():
             ax, prefix = self._axes(ax, "Flow completion times", label)
-            if prefix and len(by_size) == 1:
-                by_size = [(prefix, delivered)]
-            draw_fct_cdf(ax, {name: rows["fct_ps"] for name, rows in by_size}, float(fct_ps.max()))
+            if prefix and len(curves) == 1:
+                curves = {prefix: delivered["fct_ps"]}
+            draw_fct_cdf(ax, curves, float(delivered["fct_ps"].max()))
         return ax
 
     @typed
@@ -113,13 +110,8 @@ class ResultPlots:
         with style():
             ax, prefix = self._axes(ax, "Slowdown", label)
             (tail,) = ax.plot(sizes, table["p99"], marker="s", label=_joined(prefix, "p99"))
-            look: dict[str, Any] = {
-                "color": tail.get_color(),
-                "linestyle": "--",
-                "marker": "o",
-                "markerfacecolor": "white",
-            }
-            ax.plot(sizes, table["median"], label=_joined(prefix, "median"), **look)
+            ax.plot(sizes, table["median"], "o--", color=tail.get_color(), markerfacecolor="white",
+                    label=_joined(prefix, "median"))  # fmt: skip
             ax.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
             ax.set(xlabel="message size (kB)", ylabel="FCT / FCT alone")
             log_axes(ax, "x")

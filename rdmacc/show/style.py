@@ -118,6 +118,11 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axe
     return plt.subplots(figsize=figsize)[1]
 
 
+def note(ax: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], **look: Any) -> None:
+    """Write a small text at a place, `offset` in points from it."""
+    ax.annotate(text, at, xytext=offset, textcoords="offset points", **{"fontsize": 8} | look)
+
+
 @contextmanager
 def canvas(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Iterator[Axes]:
     """Provide axes to draw on, in rdmacc's style. Axes with existing content keep their title and limits."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.show.style import COLOURS, new_axes, style
+from rdmacc.show.style import COLOURS, new_axes, note, style
 from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.topology.measures import describe
 from rdmacc.topology.routes import node_levels
@@ -133,10 +133,7 @@ def _draw_links(ax: Axes, graph: Graph, place: Places, fans: dict[Any, list[Any]
             continue
         same = [(place[one], place[other]) for one, other, _ in edges if place[one][1] == place[other][1] == low]
         middle = sum(one[0] + other[0] for one, other in same) / (2 * len(same))
-        ax.annotate(
-            text, (middle, low), xytext=(0, 4), textcoords="offset points", ha="center", va="bottom",
-            fontsize=8, color="0.35",
-        )  # fmt: skip
+        note(ax, text, (middle, low), (0, 4), ha="center", va="bottom", color="0.35")
 
 
 def _draw_fans(ax: Axes, fans: dict[Any, list[Any]]) -> None:
@@ -152,10 +149,7 @@ def _draw_fans(ax: Axes, fans: dict[Any, list[Any]]) -> None:
         ax.plot([low, high], [0, 0], color=COLOURS["blue"], linewidth=3, solid_capstyle="butt", zorder=2)
         if labelled:
             text = f"{names[0]} to {names[-1]}" if len(names) > 1 else str(names[0])
-            ax.annotate(
-                text, (middle, 0), xytext=(0, -6), textcoords="offset points", ha="center", va="top",
-                fontsize=8, rotation=90 if len(fans) > 8 else 0,
-            )  # fmt: skip
+            note(ax, text, (middle, 0), (0, -6), ha="center", va="top", rotation=90 if len(fans) > 8 else 0)
 
 
 def _draw_nodes(ax: Axes, graph: Graph, tier: list[Any], place: Places, is_fan: bool) -> None:
@@ -171,11 +165,9 @@ def _draw_nodes(ax: Axes, graph: Graph, tier: list[Any], place: Places, is_fan: 
         return
     for name in tier:
         above = place[name][1] > 0
-        ax.annotate(
-            str(name), place[name], xytext=(0, 8 if above else -9), textcoords="offset points", ha="center",
-            va="bottom" if above else "top", fontsize=8, rotation=90 if len(tier) > _UPRIGHT else 0,
-            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
-        )  # fmt: skip
+        box = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+        note(ax, str(name), place[name], (0, 8 if above else -9), ha="center", va="bottom" if above else "top",
+             rotation=90 if len(tier) > _UPRIGHT else 0, bbox=box)  # fmt: skip
 
 
 def _tiers(graph: Graph) -> list[list[Any]]:

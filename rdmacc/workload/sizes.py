@@ -251,7 +251,7 @@ class SizeDistribution:
     @typed
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the fraction of messages, and of bytes, up to each message size."""
-        from rdmacc.show.style import COLOURS, new_axes, style
+        from rdmacc.show.style import COLOURS, new_axes, note, style
 
         positive = [size for size in self.sizes if size > 0]
         grid = np.geomspace(max(min(positive) / 2, 1), max(positive) * 1.5, 2000)
@@ -261,17 +261,8 @@ class SizeDistribution:
             ax.plot(grid, self.cdf(grid), color=COLOURS["blue"], label="of the messages")
             ax.plot(grid, self.byte_share(grid), color=COLOURS["vermilion"], label="of the bytes")
             ax.axvline(self.mean, color="0.6", linewidth=1, linestyle=":")
-            ax.annotate(
-                f"mean {format_size(self.mean, 3)}", (self.mean, 0.5), xytext=(5, 0),
-                textcoords="offset points", fontsize=9, color="0.35",
-            )  # fmt: skip
-            ax.set(
-                title=self.name,
-                xscale="log",
-                xlabel="message size (bytes)",
-                ylabel="fraction",
-                ylim=(0, 1.02),
-            )
+            note(ax, f"mean {format_size(self.mean, 3)}", (self.mean, 0.5), (5, 0), fontsize=9, color="0.35")
+            ax.set(title=self.name, xscale="log", xlabel="message size (bytes)", ylabel="fraction", ylim=(0, 1.02))
             ax.legend(loc="upper left")
         return ax
 

@@ -37,7 +37,7 @@ class Fixed(Component):
 
 def explained(scheme, work, engine, network=None, flow=0, **options):
     network = rdmacc.star(2) if network is None else network
-    result = rdmacc.simulate(network, work, scheme, engine=engine, explain=True, progress=False, **options)
+    result = rdmacc.simulate(network, work, scheme, engine=engine, explain=True, **options)
     return result.explain(flow)
 
 

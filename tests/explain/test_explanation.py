@@ -86,7 +86,7 @@ def test_a_run_that_would_take_too_much_memory_says_so_before_it_starts(monkeypa
 
 def test_stacked_bars_sum_to_the_mean_slowdown():
     work = rdmacc.combine(rdmacc.incast(4, "h0", "20kB", hosts=rdmacc.star(5)), rdmacc.messages([("h1", "h2", "90kB")]))
-    result = rdmacc.simulate(rdmacc.star(5), work, "hpcc", engine="simpy", explain=True, progress=False)
+    result = rdmacc.simulate(rdmacc.star(5), work, "hpcc", engine="simpy", explain=True)
     ax = result.plot.time_spent(bins=2)
     tops = np.zeros(2)
     for container in ax.containers:
@@ -101,7 +101,7 @@ def test_stacked_bars_sum_to_the_mean_slowdown():
 def test_a_packet_that_was_trimmed_is_sent_again_on_its_nak_though_others_were_sent_in_between():
     work = rdmacc.incast(["h1", "h4", "h5", "h6", "h7"], "h0", "200kB")
     network = rdmacc.leaf_spine(2, 2, 4)
-    result = rdmacc.simulate(network, work, "ndp", engine="simpy", explain=True, progress=False)
+    result = rdmacc.simulate(network, work, "ndp", engine="simpy", explain=True)
     assert result.counters["timeouts"] == 0
     causes = result.explain(4).causes
     assert causes["cause"][causes["kind"] == "recovery"].tolist() == ["trimmed; nak"]
@@ -117,7 +117,7 @@ def test_a_rate_is_cut_when_the_signal_arrives():
 
 def test_a_study_says_what_a_scheme_gains():
     work = rdmacc.incast(4, "h0", "50kB", hosts=rdmacc.star(5))
-    study = rdmacc.study(rdmacc.star(5), work, ["dctcp", "hpcc"], seeds=[3], engine="simpy", progress=False)
+    study = rdmacc.study(rdmacc.star(5), work, ["dctcp", "hpcc"], seeds=[3], engine="simpy")
     found = study.explain("hpcc", "dctcp")
     means = study.runs.set_index("scheme")["fct_mean_ps"]
     assert found.frame["difference"].sum() == pytest.approx(means["hpcc"] - means["dctcp"])
@@ -154,7 +154,7 @@ def test_a_run_without_records_is_repeated_to_explain_it(until):
 def test_a_run_that_cannot_be_repeated_says_so():
     work = rdmacc.incast(8, "h0", "300kB", hosts=rdmacc.star(9))
     simulation = rdmacc.Simulation(rdmacc.star(9), work, "dctcp", engine="simpy")
-    simulation.run("20us", progress=False)
+    simulation.run("20us")
     result = simulation.fork(faults=[rdmacc.SlowLink(link=("s0", "h0"), share=0.1, at_ps="30us")]).run(progress=False)
     assert result.explain(3).time_ps == result.flows["fct_ps"][3]
     result.outcome.messages["delivered_ps"][2] += 1
@@ -179,7 +179,7 @@ def test_a_pause_is_followed_to_the_queue_that_was_full():
     network = rdmacc.leaf_spine(2, 1, 4, rate="100Gbps", buffer="600kB")
     rows = [(src, "h4", "300kB") for src in ("h0", "h1", "h5", "h6")]
     work = rdmacc.messages([*rows, ("h2", "h7", "60kB", "5us")])
-    result = rdmacc.simulate(network, work, "line-rate", engine="simpy", explain=True, progress=False)
+    result = rdmacc.simulate(network, work, "line-rate", engine="simpy", explain=True)
     why = result.explain(4)
     spread = why.causes[why.causes["cause"] == "paused leaf0->spine0"]
     assert spread["place"].tolist() == ["spine0->leaf1", "leaf1->h4"]

@@ -29,7 +29,7 @@ def run(scenario: Scenario, engine: str, explain: bool | list[Any], **options: A
     arguments = scenario.arguments() | {"engine": engine, "check": False, "explain": explain} | options
     simulation = rdmacc.Simulation(**arguments)
     try:
-        simulation.run(scenario.until, progress=False)
+        simulation.run(scenario.until)
     except HandlerError:
         return None
     except SimulationError:

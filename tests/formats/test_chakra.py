@@ -60,7 +60,7 @@ def write(tmp_path):
 
 
 def times(work, engine):
-    result = rdmacc.simulate(rdmacc.star(4), work, "line-rate", engine=engine, progress=False)
+    result = rdmacc.simulate(rdmacc.star(4), work, "line-rate", engine=engine)
     return result, {(row.src, row.dst): (row.start_ps, row.start_ps + row.fct_ps) for row in result.flows.itertuples()}
 
 

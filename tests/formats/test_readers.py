@@ -157,7 +157,7 @@ def node_link(folder, text, **options):
 
 def times(net, work, engine):
     """Return starts and ends of the messages, by row."""
-    flows = rdmacc.simulate(net, work, "line-rate", engine=engine, progress=False).flows.set_index("flow")
+    flows = rdmacc.simulate(net, work, "line-rate", engine=engine).flows.set_index("flow")
     return flows["start_ps"].to_dict(), (flows["start_ps"] + flows["fct_ps"]).to_dict(), flows["fct_acked_ps"]
 
 
@@ -231,7 +231,7 @@ def test_htsim_s_files_are_written_and_read_back(tmp_path, engine):
 
 def test_a_goal_file_gives_the_times_worked_out_by_hand(tmp_path, engine):
     work = goal(tmp_path, GOAL)
-    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine, progress=False)
+    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine)
     flows, computation = result.flows.set_index("flow"), result.computation.set_index("row")
     come = 4 * US + flows["fct_ps"][1]
     assert flows["start_ps"].to_dict() == {1: 4 * US, 3: come + 1_500_000}
@@ -244,14 +244,14 @@ def test_computation_of_a_cpu_runs_one_at_a_time(tmp_path, engine):
         "num_ranks 2\nrank 0 {\ncalc 1000\ncalc 2000\ncalc 4000 cpu 1\nsend 5b to 1\n}\nrank 1 {\nrecv 5b from 0\n}\n"
     )
     work = goal(tmp_path, text, hosts=["h2", "h0"])
-    result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine=engine, progress=False)
+    result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine=engine)
     assert result.computation["end_ps"].tolist() == [US, 3 * US, 4 * US]
     assert set(result.computation["host"]) == {"h2"}
 
 
 def test_hosts_may_only_compute(tmp_path, engine):
     work = goal(tmp_path, "num_ranks 1\nrank 0 {\nl1: calc 1000\nl2: calc 2000\nl2 requires l1\n}\n")
-    result = rdmacc.simulate(rdmacc.star(2), work, "rccc", engine=engine, progress=False)
+    result = rdmacc.simulate(rdmacc.star(2), work, "rccc", engine=engine)
     assert result.computation["end_ps"].tolist() == [US, 3 * US]
     assert (len(result.flows), result.now_ps, result.summary().flows) == (0, 3 * US, 0)
     refused(lambda: rdmacc.offered_load(work, rdmacc.star(2)), "computation only")
@@ -356,7 +356,7 @@ def test_priority_groups_take_turns_behind_group_0(tmp_path, engine):
     flows = [(0, 3, 4, 10**5), (1, 3, 3, 10**6), (2, 3, 0, 10**6), (0, 3, 3, 9 * 10**5)]
     text = f"{len(flows)}\n" + "".join(f"{src} {dst} {group} 100 {size} 2\n" for src, dst, group, size in flows)
     read = hpcc(tmp_path, text, STAR)
-    result = rdmacc.simulate(read.network, read.workload, "line-rate", engine=engine, progress=False)
+    result = rdmacc.simulate(read.network, read.workload, "line-rate", engine=engine)
     end = result.flows.set_index("flow")["fct_us"]
     byte_us = 8e-5 * (1048 + 64) / 1000
     assert end[2] < 1.03 * 10**6 * byte_us
@@ -408,7 +408,7 @@ def test_gpus_with_an_nvswitch_use_it_inside_their_server(tmp_path, engine):
     links = [f"{gpu} {4 + gpu // 2} 2880Gbps 25ns 0\n{gpu} 6 400Gbps 500ns 0\n" for gpu in range(4)]
     text = "7 2 2 1 8 H100\n4 5 6\n" + "".join(links)
     read = hpcc(tmp_path, "2\n0 2 3 100 10000000 2\n3 2 3 100 10000000 2\n", text)
-    flows = rdmacc.simulate(read.network, read.workload, "line-rate", engine=engine, progress=False).flows
+    flows = rdmacc.simulate(read.network, read.workload, "line-rate", engine=engine).flows
     expected = [8e6 * 10**7 / rate for rate in (400e9, 2880e9)]
     assert flows.sort_values("flow")["fct_us"].tolist() == pytest.approx(expected, rel=0.08)
 
@@ -420,7 +420,7 @@ def test_layers_pass_forward_then_backward(tmp_path):
     """Collectives of weight gradients hold up nothing but their update; sizes are those of the larger buffer."""
     work = simai(tmp_path, LAYERS)
     assert work["size_bytes"].sum() == 2 * (2 * 10**5 + 2 * 2 * 10**5) + 2 * (2 * 4 * 10**5 + 4 * 10**5)
-    result = rdmacc.simulate(rdmacc.star(4), work, "line-rate", progress=False)
+    result = rdmacc.simulate(rdmacc.star(4), work, "line-rate")
     table = result.collectives.groupby("operation")[["start_ps", "time_ps"]].agg(list)
     forward, scattered = table.loc["all-reduce"], table.loc["reduce-scatter"]
     gathered = table.loc["all-gather"]
@@ -498,7 +498,7 @@ def test_a_public_network_loads_in_one_line_and_runs(cities):
     assert net.edges["Bern", "Roma"]["rate_bps"] == 12.5e9, "the sum"
     assert net.edges["Bern", "Roma"]["delay_ps"] == pytest.approx(690 / 200_000 * 1e12, rel=0.01), "690 km, by air"
     assert net.edges["h0", "Bern"] == {"rate_bps": 12.5e9, "delay_ps": US}
-    flows = rdmacc.simulate(net, rdmacc.messages([("h0", "h5", "1MB")]), "line-rate", progress=False).flows
+    flows = rdmacc.simulate(net, rdmacc.messages([("h0", "h5", "1MB")]), "line-rate").flows
     assert flows["status"].tolist() == ["finished"]
 
 

@@ -50,7 +50,7 @@ def test_a_lost_packet_is_broken_half_way_at_the_slope_of_the_others():
 def test_a_packet_dropped_in_a_queue_ends_at_the_switch():
     scheme = rdmacc.scheme("line-rate", timeout_ps="50us").replace(buffer=rdmacc.DropTail(limit_bytes="3kB"))
     work = rdmacc.incast(["h1", "h2"], "h0", "10kB")
-    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine="simpy", trace=True, until="1ms", progress=False)
+    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine="simpy", trace=True, until="1ms")
     lost = [arrow for arrow in arrows(result, ["h1", "h2", "s0", "h0"]) if arrow.is_lost]
     assert len(lost) == result.counters["dropped_packets"] > 0
     assert all(arrow.dst is None for arrow in lost)
@@ -59,7 +59,7 @@ def test_a_packet_dropped_in_a_queue_ends_at_the_switch():
 
 def test_choice_of_messages_nodes_and_time():
     work = rdmacc.messages([("h0", "h1", "3kB"), ("h1", "h0", "3kB")])
-    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine="simpy", trace=True, progress=False)
+    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine="simpy", trace=True)
     ax = result.plot.ladder(1, nodes=HOSTS, end="1us")
     assert set(texts(ax)) == {"h0", "h1", "DATA 0", "DATA 1", "DATA 2"}
     assert ax.get_ylabel() == "time (us)"

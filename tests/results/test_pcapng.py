@@ -23,7 +23,7 @@ def lossy():
     work = rdmacc.messages([("h0", "h1", 5_002)])
     return rdmacc.simulate(
         rdmacc.topology.igbn_pair(), work, "line-rate", engine="simpy", faults=[ScriptedLoss(message=0, psn=3)],
-        trace=True, progress=False,
+        trace=True,
     )  # fmt: skip
 
 
@@ -32,9 +32,7 @@ def marked():
     """Return the result of an incast with marks, CNPs and PFC."""
     scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes="5kB", kmax_bytes="5kB", **{"Pfc.alpha": 0.005})
     work = rdmacc.incast(["h1", "h2", "h3"], "h0", "100kB")
-    result = rdmacc.simulate(
-        rdmacc.star(4, buffer="2MB"), work, scheme, engine="simpy", trace=True, progress=False, until="60us"
-    )
+    result = rdmacc.simulate(rdmacc.star(4, buffer="2MB"), work, scheme, engine="simpy", trace=True, until="60us")
     assert result.counters["cnps"] > 0
     assert result.counters["pfc_pauses"] > 0
     return result

@@ -28,7 +28,7 @@ def result(engine):
         probes.queue("s0", "h1", every="1us"),
         probes.field("flow", 0, "received_packets", every="5us"),
     ]
-    return rdmacc.simulate(rdmacc.star(4), work, "dcqcn", engine=engine, probes=watched, progress=False)
+    return rdmacc.simulate(rdmacc.star(4), work, "dcqcn", engine=engine, probes=watched)
 
 
 def lines(ax):
@@ -61,7 +61,7 @@ def others(engine):
     sampled = replace(probes.rate(0, every="3us"), name="rate 0, sampled")
     watched = [probes.rate(0), probes.rate(1), probes.rate(2), sampled, probes.queue("s0", "h0"), COUNT]
     return [
-        rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, probes=watched, progress=False)
+        rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, probes=watched)
         for scheme in ("dcqcn", "line-rate")
     ]
 

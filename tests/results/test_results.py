@@ -18,14 +18,14 @@ def incast(engine):
     """Return the result of a 4-to-1 incast, run to its end."""
     work = rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "64kB")
     watched = [probes.queue("s0", "h0"), probes.rate(0), probes.throughput("s0", "h0", every="5us")]
-    return rdmacc.simulate(rdmacc.star(5, **STAR), work, "dcqcn", engine=engine, probes=watched, progress=False)
+    return rdmacc.simulate(rdmacc.star(5, **STAR), work, "dcqcn", engine=engine, probes=watched)
 
 
 @pytest.fixture(scope="module")
 def unfinished(engine):
     """Return the result of a long flow, stopped on the way, and of a message that waits for it."""
     work = rdmacc.messages([("h1", "h0", "1MB"), ("h1", "h0", "1kB", 0, None, (0,)), ("h2", "h0", "1kB", "1ms")])
-    return rdmacc.simulate(rdmacc.star(3, **STAR), work, "line-rate", engine=engine, until="50us", progress=False)
+    return rdmacc.simulate(rdmacc.star(3, **STAR), work, "line-rate", engine=engine, until="50us")
 
 
 def test_summary_has_the_numbers_of_the_frames(incast):
@@ -74,7 +74,7 @@ def test_transfers_have_what_protocols_keep_of_each_message(engine):
 
     scheme = rdmacc.Scheme(control=(Counter(),))
     work = rdmacc.messages([("h1", "h0", 3000), ("h2", "h0", 1000)])
-    result = rdmacc.simulate(rdmacc.star(3, **STAR), work, scheme, engine=engine, progress=False)
+    result = rdmacc.simulate(rdmacc.star(3, **STAR), work, scheme, engine=engine)
     transfers = result.transfers
     assert transfers["flow"].equals(result.flows["flow"])
     assert transfers["Counter.retries"].tolist() == [3, 1]
@@ -86,7 +86,7 @@ def test_transfers_have_what_protocols_keep_of_each_message(engine):
 def test_a_summary_says_that_a_load_came_late(engine):
     """Ten messages start within 9 us and share a link that takes 80 us for them: a ninth arrives while they start."""
     work = rdmacc.messages([(f"h{i}", "h0", "100kB", f"{i}us") for i in range(1, 11)])
-    summary = rdmacc.simulate(rdmacc.star(11), work, "line-rate", engine=engine, progress=False).summary()
+    summary = rdmacc.simulate(rdmacc.star(11), work, "line-rate", engine=engine).summary()
     assert summary.offered_bps == pytest.approx(900_000 * 8 / 9e-6)
     assert summary.carried_bps == pytest.approx(0.1 * summary.offered_bps, rel=0.2)
     assert "not steady: 9% carried by the last start" in str(summary)
@@ -96,7 +96,7 @@ def test_a_summary_says_that_a_load_came_late(engine):
 def test_a_window_counts_the_messages_that_start_in_it(engine):
     """Three messages alone on their way, at 0, 100 and 200 us: each takes as long as the others."""
     work = rdmacc.messages([("h1", "h0", "10kB"), ("h1", "h0", "20kB", "100us"), ("h1", "h0", "40kB", "200us")])
-    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine, progress=False)
+    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine)
     whole, middle, late = result.summary(), result.summary(("50us", "150us")), result.summary(("100us", "1ms"))
     assert (whole.flows, middle.flows, late.flows) == (3, 1, 2)
     assert middle.fct_median_ps == result.flows["fct_ps"].iloc[1]

@@ -26,7 +26,7 @@ def result(engine):
         probes.queue("s0", "h0"),
         probes.throughput("s0", "h0", "2us"),
     ]
-    return rdmacc.simulate(rdmacc.star(3), work, "dcqcn", engine=engine, until="50us", probes=watched, progress=False)
+    return rdmacc.simulate(rdmacc.star(3), work, "dcqcn", engine=engine, until="50us", probes=watched)
 
 
 @pytest.mark.parametrize("name", ["flows", "transfers", "probes", "ports", "buffers"])

@@ -196,7 +196,7 @@ def test_a_hosts_rate_in_text_is_its_rate_in_bits():
         graph.add_node("h1", **attributes)
         graph.add_edges_from([("h0", "s"), ("h1", "s"), ("h2", "s")], rate="100Gbps", delay="1us")
         work = rdmacc.incast(["h1"], "h0", "64kB")
-        result = rdmacc.simulate(graph, work, "line-rate", engine="simpy", progress=False)
+        result = rdmacc.simulate(graph, work, "line-rate", engine="simpy")
         fct_ps.append(int(result.flows["fct_ps"].iloc[0]))
     assert fct_ps[0] == fct_ps[1] > 5 * fct_ps[2]
 

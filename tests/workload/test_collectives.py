@@ -334,7 +334,7 @@ def test_a_connection_has_one_path_and_its_messages_come_in_order(engine):
     """Slices of one connection: one queue pair, one hash; each is delivered before the next one."""
     net = rdmacc.leaf_spine(2, 4, 2)
     work = nccl.send_receive([("h0", "h2"), ("h1", "h3")], "400kB", Nccl(chunk_bytes="50kB"))
-    result = rdmacc.simulate(net, work, "line-rate", engine=engine, trace=True, progress=False)
+    result = rdmacc.simulate(net, work, "line-rate", engine=engine, trace=True)
     for _, part in result.flows.groupby("src"):
         ends = (part["start_ps"] + part["fct_ps"]).to_numpy(np.int64)
         assert (np.diff(ends) > 0).all()
@@ -398,7 +398,7 @@ def test_a_rank_of_a_tree_is_eight_chunks_ahead():
 
 def test_busbw_of_a_perfect_run_is_the_link(engine):
     work = rdmacc.combine(nccl.all_reduce(EIGHT_HOSTS[:4], "2MB"), nccl.all_gather(EIGHT_HOSTS[4:], "2MB"))
-    result = rdmacc.simulate(rdmacc.star(8), work, "line-rate", engine=engine, progress=False)
+    result = rdmacc.simulate(rdmacc.star(8), work, "line-rate", engine=engine)
     table = result.collectives
     told = table[["operation", "collective", "ranks"]].to_numpy().tolist()
     assert told == [["all-reduce", 0, 4], ["all-gather", 1, 4]]
@@ -517,7 +517,7 @@ def test_messages_are_the_bytes_that_were_announced(change):
 def test_a_pipeline_has_its_bubble(engine):
     """(m + p - 1) (f + b) + 2 (p - 1) T, with as many micro-batches as keep every stage busy."""
     step = TrainingStep(model=SMALL, sequence=256, pipeline=4, micro_batches=4, flops=1e11)
-    result = rdmacc.simulate(rdmacc.star(4), step.workload(GPUS), "line-rate", engine=engine, progress=False)
+    result = rdmacc.simulate(rdmacc.star(4), step.workload(GPUS), "line-rate", engine=engine)
     forward_ps = 1e12 * SMALL.forward_flop(256) / 1e11
     transfer = AlphaBeta(ranks=2, scheme="line-rate")
     one_ps = transfer.alpha_ps + step.activation_bytes * 1.048 * 80

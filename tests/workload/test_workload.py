@@ -473,10 +473,10 @@ def test_computation_of_a_job_counts_what_overlaps_once(engine, tmp_path):
             {"src": "h0", "dst": "h1", "size": 1000, "after": (0, 1)},
         ]
     )
-    result = rdmacc.simulate(net, job(compute, name="c"), "line-rate", engine=engine, progress=False)
+    result = rdmacc.simulate(net, job(compute, name="c"), "line-rate", engine=engine)
     assert result.jobs["computing_ps"].tolist() == [3_000_000], "6 us on one of two hosts"
     inner = job(nccl.all_reduce(hosts[:4], "1MB", Nccl(algorithm="hierarchical", hosts_per_node=2)), name="d")
-    result = rdmacc.simulate(net, inner, "line-rate", engine=engine, progress=False)
+    result = rdmacc.simulate(net, inner, "line-rate", engine=engine)
     assert result.computation["collective"].notna().any()
     assert result.jobs["computing_ps"].tolist() == [0.0], "transfers inside a node are not computation"
     back = rdmacc.load(result.save(tmp_path / "run"))
