@@ -124,9 +124,8 @@ class _Rates:
         for name, count in counts.items():
             if not isinstance(count, int) or not 0 <= count < 2**62:
                 raise ConfigError(name, count, "a whole number from 0 to 2**62", place)
-        is_operation = kind == "COMP" and counts["num_ops"]
         times = []
-        if is_operation:
+        if kind == "COMP" and counts["num_ops"]:
             if self.operations_per_second is None:
                 allowed = "above 0, or pass operations_per_second= for num_ops"
                 raise ConfigError("duration_micros", 0, allowed, place)
@@ -150,17 +149,11 @@ def _read_rank(
     has_kernels = any(_kind(node).startswith("COMM") and not _is_on_cpu(node) for node in nodes)
     read: dict[int, tuple[Operation, dict[str, Any]]] = {}
     for node in nodes:
-        at = f"node {node['id']}"
-        place = f"{path}, {at}"
         if node["id"] in read:
-            raise ConfigError("id", node["id"], "unique: an earlier node has it", place)
+            raise ConfigError("id", node["id"], "unique: an earlier node has it", f"{path}, node {node['id']}")
         if _kind(node).startswith("COMM") and has_kernels and _is_on_cpu(node):
-            operation = Operation(
-                "calc", rank, path, at, rates.picoseconds({**node, "attributes": {}}, "COMP", place), cpu=1
-            )
-        else:
-            operation = _operation(node, rank, ranks, groups, rates, path)
-        read[node["id"]] = operation, node
+            node |= {"kind": _KINDS.index("COMP"), "attributes": {"is_cpu_op": True}}
+        read[node["id"]] = _operation(node, rank, ranks, groups, rates, path), node
     number_of = {name: number for number, name in enumerate(sorted(read), len(operations))}
     for name in sorted(read):
         operation, node = read[name]
@@ -206,10 +199,7 @@ def _nodes(path: Path) -> list[dict[str, Any]]:
             at = begin + size
             if at > len(data):
                 raise ValueError("a truncated message")
-            if nodes or begin > varint(data, 0)[1]:
-                nodes.append(_node(data[begin:at]))
-            else:
-                nodes.append({})  # the first message is the metadata
+            nodes.append(_node(data[begin:at]) if nodes else {})  # the first message is the metadata
     except ValueError as error:
         raise ConfigError("file", str(path), f"a Chakra trace ({error}, message {len(nodes)})") from None
     if not nodes:
@@ -268,12 +258,8 @@ def _operation(
     if kind == "COMM_COLL":
         what = number("comm_type", 0, 9)
         if what not in COLLECTIVES:
-            raise ConfigError(
-                "comm_type",
-                f"{what} ({_REFUSED[what]})",
-                f"one of {', '.join(f'{k} ({v})' for k, v in COLLECTIVES.items())}",
-                place,
-            )
+            allowed = f"one of {', '.join(f'{k} ({v})' for k, v in COLLECTIVES.items())}"
+            raise ConfigError("comm_type", f"{what} ({_REFUSED[what]})", allowed, place)
         group = _group(attributes.get("pg_name"), rank, ranks, groups, place)
         size, parts = number("comm_size", 1, 2**62 // ranks), len(group) if COLLECTIVES[what] == "all-gather" else 1
         return Operation("collective", rank, path, at, size, tag=what, group=group, parts=parts)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 
@@ -101,20 +102,21 @@ def from_htsim(
         For anything that htsim would not read or would leave unsent, and for features that rdmacc lacks, with file and
         line: triggers whose flows depend on which activator is first, and reused connections.
     """
-    if unit not in _UNITS_PS:
-        raise ConfigError("unit", unit, '"us" or "ps"')
+    unit_ps = _unit_ps(unit)
     if bundles not in ("refused", "merged"):
         raise ConfigError("bundles", bundles, '"refused" or "merged"')
-    shape = None
-    if isinstance(topology, str | Path):
-        network, shape = read_topology(topology, bundles)
-    else:
-        network = topology  # type: ignore[assignment]
+    network, shape = (topology, None) if isinstance(topology, nx.Graph) else read_topology(topology, bundles)
     with uncollected():
         nodes, flows, triggers, failures = _read(matrix)
     names = hosts_of(matrix, nodes, hosts if hosts is not None else hosts_in(network))
     faults = tuple(fat_tree_links(shape, *failure) for failure in failures)
-    return Imported(network, _schedule(matrix, flows, triggers, names, _UNITS_PS[unit]), faults)
+    return Imported(network, _schedule(matrix, flows, triggers, names, unit_ps), faults)
+
+
+def _unit_ps(unit: str) -> int:
+    if unit not in _UNITS_PS:
+        raise ConfigError("unit", unit, '"us" or "ps"')
+    return _UNITS_PS[unit]
 
 
 def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple[int, int, Line]]]:
@@ -267,32 +269,23 @@ def _schedule(
         for end, key in flow.done.items():
             activators[key].append((row, end))
     joins: dict[tuple[int, str], int] = {}
+
+    def completion(number: int, end: str, waits_at: int) -> int:
+        """Return the row that, for a message from node `waits_at`, completes when a flow does at one of its ends."""
+        flow = flows[number]
+        if (waits_at == flow.src) == (end == "send"):
+            return number
+        if (number, end) not in joins:
+            joins[number, end] = int(schedule.compute(names[flow.src if end == "send" else flow.dst], 0)[0])
+            schedule.wait(joins[number, end], number)
+        return joins[number, end]
+
     for key, trigger in triggers.items():
         _check_trigger(key, trigger, len(started[key]), len(activators[key]))
         for row in started[key]:
             for activator, end in activators[key]:
-                schedule.wait(row, _completion(schedule, flows, names, joins, activator, end, flows[row].src))
+                schedule.wait(row, completion(activator, end, flows[row].src))
     return schedule.frame()
-
-
-def _completion(
-    schedule: Schedule,
-    flows: list[_Flow],
-    names: Sequence[Host],
-    joins: dict[tuple[int, str], int],
-    number: int,
-    end: str,
-    waits_at: int,
-) -> int:
-    """Return the row that, for a message from node `waits_at`, completes when a flow completes at one of its ends."""
-    at_source = waits_at == flows[number].src
-    if at_source == (end == "send"):
-        return number
-    if (number, end) not in joins:
-        host = names[flows[number].src if end == "send" else flows[number].dst]
-        joins[number, end] = int(schedule.compute(host, 0)[0])
-        schedule.wait(joins[number, end], number)
-    return joins[number, end]
 
 
 def _check_trigger(key: int, trigger: _Trigger, flows: int, activators: int) -> None:
@@ -338,30 +331,27 @@ def to_htsim(
         32-bit float, a start of a message that waits, a message that more than one set of others waits for, another
         network.
     """
-    if unit not in _UNITS_PS:
-        raise ConfigError("unit", unit, '"us" or "ps"')
-    frame = messages(workload)
+    unit_ps, frame = _unit_ps(unit), messages(workload)
     numbers = {host: number for number, host in enumerate(hosts_in(network))}
-    _check_writable(frame, numbers, _UNITS_PS[unit])
-    after = frame["after"].to_list()
+    _check_writable(frame, numbers, unit_ps)
     place = {label: row for row, label in enumerate(frame.index)}
     src, dst = (frame[end].map(numbers).to_list() for end in ("src", "dst"))
     fires: dict[tuple[int, str], int] = {}
     keys: dict[frozenset[tuple[int, str]], int] = {}
-    for row, labels in enumerate(after):
-        wanted = frozenset((place[one], "send" if src[place[one]] == src[row] else "recv") for one in labels)
-        if wanted and wanted not in keys:
-            keys[wanted] = len(keys) + 1
-            for pair in wanted:
-                if fires.setdefault(pair, keys[wanted]) != keys[wanted]:
-                    allowed = "in one set of messages that others wait for at that end: htsim names one trigger there"
-                    raise ConfigError("after", frame.index[pair[0]], allowed, f"row {frame.index[row]}")
-        if wanted:
-            fires |= dict.fromkeys(wanted, keys[wanted])
+    waits = [
+        frozenset((place[one], "send" if src[place[one]] == src[row] else "recv") for one in labels)
+        for row, labels in enumerate(frame["after"])
+    ]
+    for row, wanted in enumerate(waits):
+        for pair in wanted:
+            key = keys.setdefault(wanted, len(keys) + 1)
+            if fires.setdefault(pair, key) != key:
+                allowed = "in one set of messages that others wait for at that end: htsim names one trigger there"
+                raise ConfigError("after", frame.index[pair[0]], allowed, f"row {frame.index[row]}")
     lines = [f"Nodes {len(numbers)}", f"Connections {len(frame)}", *([f"Triggers {len(keys)}"] if keys else [])]
-    for row, (size, start_ps) in enumerate(zip(frame["size_bytes"], frame["start_ps"], strict=True)):
-        wanted = frozenset((place[one], "send" if src[place[one]] == src[row] else "recv") for one in after[row])
-        begin = f"trigger {keys[wanted]}" if wanted else f"start {start_ps // _UNITS_PS[unit]}"
+    columns = zip(frame["size_bytes"], frame["start_ps"], waits, strict=True)
+    for row, (size, start_ps, wanted) in enumerate(columns):
+        begin = f"trigger {keys[wanted]}" if wanted else f"start {start_ps // unit_ps}"
         done = "".join(f" {end}_done_trigger {fires[row, end]}" for end in ("send", "recv") if (row, end) in fires)
         lines.append(f"{src[row]}->{dst[row]} id {row + 1} {begin} size {size}{done}")
     for wanted, key in keys.items():

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
+
 from rdmacc.errors import ConfigError
 from rdmacc.faults import LinkDown
 from rdmacc.formats.files import File, Line, line_of, read_text, whole
-from rdmacc.topology import Graph, default_buffer_bytes, leaf_spine
+from rdmacc.topology import Graph, default_buffer_bytes
 from rdmacc.topology.base import add_host, add_link, add_switch, hosts, switches
 from rdmacc.units import gbps, ns, ps
 
@@ -55,26 +57,21 @@ def read_topology(path: File, bundles: str) -> tuple[Graph, Shape]:
             raise ConfigError(what, f"{number} / {by}", "a whole number, as htsim demands", str(path))
         return number // by
 
-    pods, leaves, leaves_per_pod = (
-        divided(count, pod, "pods"),
-        divided(count, down[0], "ToRs"),
-        divided(pod, down[0], "ToRs per pod"),
-    )
+    pods, leaves = divided(count, pod, "pods"), divided(count, down[0], "ToRs")
+    leaves_per_pod = divided(pod, down[0], "ToRs per pod")
     if up[0] < 1 or down[0] // up[0] != ratio[0]:
         allowed = f"Radix_Down / Radix_Up = {down[0]} / {up[0]}, as htsim demands"
         raise ConfigError("Oversubscribed", ratio[0], allowed, f"{path}, tier 0")
     if depth == 3 and down[1] * speed[1] != ratio[1] * up[1] * speed[2]:
-        allowed = (
-            f"{down[1]} * {speed[1]} / ({up[1]} * {speed[2]}), downlinks over uplinks: htsim would build other links"
-        )
+        quotient = f"{down[1]} * {speed[1]} / ({up[1]} * {speed[2]})"
+        allowed = f"{quotient}, downlinks over uplinks: htsim would build other links"
         raise ConfigError("Oversubscribed", ratio[1], allowed, f"{path}, tier 1")
     uplinks = divided(count * speed[0], speed[1] * ratio[0], "ToR uplinks")
     per_pod = divided(uplinks, pods * down[1], "aggs per pod")
     bundle = [tier.get("bundle", 1) for tier in tiers]
     if per_pod * bundle[1] != up[0]:
-        raise ConfigError(
-            "aggs per pod", per_pod, f"Radix_Up of tier 0 over the bundle, {up[0]} / {bundle[1]}", str(path)
-        )
+        allowed = f"Radix_Up of tier 0 over the bundle, {up[0]} / {bundle[1]}"
+        raise ConfigError("aggs per pod", per_pod, allowed, str(path))
     shape = Shape(count, leaves, per_pod * pods, 0, per_pod, leaves_per_pod, max(bundle) > 1)
     if depth == 3:
         shape.cores = divided(divided(uplinks * speed[1], speed[2] * ratio[1], "agg uplinks"), down[2], "cores")
@@ -131,12 +128,9 @@ def _network(shape: Shape, tiers: list[dict[str, int]]) -> Graph:
     """Return the network: hosts h0 .., ToRs leaf0 .., aggs agg0 .., cores core0 .."""
     rate = [gbps(tier["downlink_speed_gbps"] * tier.get("bundle", 1)) for tier in tiers]
     inside = [1000 * tier.get("switch_latency_ns", 0) for tier in tiers]
-    delay = [
-        1000 * tier["downlink_latency_ns"] + (inside[number] + (inside[number - 1] if number else 0)) // 2
-        for number, tier in enumerate(tiers)
-    ]
-    graph = leaf_spine(1, 1, 1)
-    graph.clear()
+    below = [0, *inside]  # of the hosts, none
+    delay = [1000 * tier["downlink_latency_ns"] + sum(below[n : n + 2]) // 2 for n, tier in enumerate(tiers)]
+    graph: Graph = nx.Graph()
     kinds = (("h", shape.hosts), ("leaf", shape.leaves), ("agg", shape.aggs), ("core", shape.cores))
     names = [[f"{kind}{number}" for number in range(count)] for kind, count in kinds]
     for host in names[0]:
@@ -164,10 +158,9 @@ def fat_tree_links(shape: Shape | None, agg: int, link: int, error: Line) -> Lin
         raise error("failure", f"AGG {agg}", "in a network of three tiers from a topology file")
     if shape.has_bundles:
         raise error("failure", f"AGG {agg}", "in a network without bundles: one of several links cannot fail")
-    if agg >= shape.aggs or link >= shape.cores // shape.aggs_per_pod:
-        raise error(
-            "failure", f"AGG {agg}, link {link}", f"below {shape.aggs}, and {shape.cores // shape.aggs_per_pod}"
-        )
+    links = shape.cores // shape.aggs_per_pod
+    if agg >= shape.aggs or link >= links:
+        raise error("failure", f"AGG {agg}, link {link}", f"below {shape.aggs}, and {links}")
     core = agg % shape.aggs_per_pod + link * shape.aggs_per_pod
     return LinkDown(link=(f"agg{agg}", f"core{core}"), at_ps=0)
 
@@ -191,15 +184,11 @@ def write_topology(network: Graph, path: File) -> None:
     tiers = [_alike(network, [(h, leaf) for leaf in leaves for h in below[leaf]]),
              _alike(network, [(leaf, spine) for leaf in leaves for spine in spines])]  # fmt: skip
     if per_leaf % len(spines) or per_leaf * tiers[0][0] % (len(spines) * tiers[1][0]):
-        raise ConfigError(
-            "network",
-            f"{per_leaf} hosts, {len(spines)} spines",
-            "a network whose leaves have a whole ratio of downlinks to uplinks",
-        )
+        allowed = "a network whose leaves have a whole ratio of downlinks to uplinks"
+        raise ConfigError("network", f"{per_leaf} hosts, {len(spines)} spines", allowed)
     if per_leaf // len(spines) * tiers[1][0] != per_leaf * tiers[0][0] // len(spines):
-        raise ConfigError(
-            "network", "tiers of different rates", "of one rate: htsim derives the ratio from port counts"
-        )
+        allowed = "of one rate: htsim derives the ratio from port counts"
+        raise ConfigError("network", "tiers of different rates", allowed)
     lines = [f"Nodes {len(names)}", "Tiers 2", f"Podsize {len(names)}"]
     for tier, (rate, delay) in enumerate(tiers):
         lines += [f"Tier {tier}", f"Downlink_speed_Gbps {rate}", f"Radix_Down {(per_leaf, len(leaves))[tier]}"]

@@ -91,9 +91,10 @@ class ResultPlots:
             raise ConfigError("flows", "none delivered", "at least one delivered message")
         curves = {"all messages": delivered["fct_ps"]}
         if ax is None and delivered["size_bytes"].nunique() <= _MANY_SIZES:
+            by_size: Any = delivered.groupby("size_bytes")["fct_ps"]
             curves = {
                 f"{format_size(size)} ({len(fct_ps)} {'flow' if len(fct_ps) == 1 else 'flows'})": fct_ps
-                for size, fct_ps in delivered.groupby("size_bytes")["fct_ps"]
+                for size, fct_ps in by_size
             }
         with style():
             ax, prefix = self._axes(ax, "Flow completion times", label)
