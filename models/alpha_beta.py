@@ -64,11 +64,11 @@ class AlphaBeta(Model):
         "all-reduce", "what it does", choices=tuple(_CALLS)
     )
     ranks: int = param(8, "hosts", symbol="n", low=2, slider=(2, 64))
-    size_bytes: Size = param("1MB", "buffer of a rank", unit="bytes", symbol="S", low=1)
+    size_bytes: Size = param("1MB", "buffer of a rank", symbol="S", low=1)
     settings: nccl.Nccl = field(default_factory=nccl.Nccl)
     """How it runs."""
-    rate_bps: Rate = param("100Gbps", "of every link", unit="bps", low=1.0, slider=("10Gbps", "400Gbps"))
-    delay_ps: Time = param("1us", "of every link", unit="ps", low=1000, slider=("100ns", "10us"))
+    rate_bps: Rate = param("100Gbps", "of every link", low=1.0, slider=("10Gbps", "400Gbps"))
+    delay_ps: Time = param("1us", "of every link", low=1000, slider=("100ns", "10us"))
     scheme: str = param("line-rate", "for sizes of packets, and to compare with")
 
     @property

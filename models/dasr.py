@@ -82,19 +82,15 @@ class DasrConvergence(Model):
 
     hops: int = param(2, "links from a sender to the receiver", low=1, slider=(1, 6))
     delay_ps: Time = param(
-        "3.685us", "each link's propagation; default: an RTT of 15 us", unit="ps", low=0, slider=("0us", "10us")
+        "3.685us", "each link's propagation; default: an RTT of 15 us", low=0, slider=("0us", "10us")
     )
-    rate_bps: Rate = param("56Gbps", "of every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
-    packet_bytes: Size = param("1048B", "first packet on the wire", unit="bytes", low=1)
-    ack_bytes: Size = param("64B", "ACK on the wire", unit="bytes", low=1)
-    queue_bytes: Size = param(
-        "0B", "queue that the first packet waits behind", unit="bytes", low=0, slider=("0B", "500kB")
-    )
-    cpu_p90_ps: Time = param(
-        "13us", "t_cpu at p90", unit="ps", source="calibrated to V-A", low=0, slider=("0us", "50us")
-    )
-    cpu_p99_ps: Time = param("26us", "t_cpu at p99", unit="ps", source="calibrated to V-A", low=0)
-    cpu_p999_ps: Time = param("29us", "t_cpu at p99.9", unit="ps", source="calibrated to V-A", low=0)
+    rate_bps: Rate = param("56Gbps", "of every link", low=1.0, slider=("10Gbps", "100Gbps"))
+    packet_bytes: Size = param("1048B", "first packet on the wire", low=1)
+    ack_bytes: Size = param("64B", "ACK on the wire", low=1)
+    queue_bytes: Size = param("0B", "queue that the first packet waits behind", low=0, slider=("0B", "500kB"))
+    cpu_p90_ps: Time = param("13us", "t_cpu at p90", source="calibrated to V-A", low=0, slider=("0us", "50us"))
+    cpu_p99_ps: Time = param("26us", "t_cpu at p99", source="calibrated to V-A", low=0)
+    cpu_p999_ps: Time = param("29us", "t_cpu at p99.9", source="calibrated to V-A", low=0)
 
     @property
     def forward_ps(self) -> float:
@@ -152,18 +148,14 @@ class DasrIncast(Model):
     title: ClassVar[str] = "DASR during an incast"
 
     senders: int = param(16, "senders of the incast", symbol="k", low=1, slider=(1, 64))
-    message_bytes: Size = param("256kB", "payload of each message", unit="bytes", low=1, slider=("8kB", "1MB"))
-    jitter_ps: Time = param(
-        "20us", "messages start at random within this time", unit="ps", low=0, slider=("0us", "200us")
-    )
+    message_bytes: Size = param("256kB", "payload of each message", low=1, slider=("8kB", "1MB"))
+    jitter_ps: Time = param("20us", "messages start at random within this time", low=0, slider=("0us", "200us"))
     look_ahead: bool = param(True, "the first message announces all senders", source="III-D")
-    line_bps: Rate = param("100Gbps", "every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
-    delay_ps: Time = param(
-        "5us", "each of two links between sender and receiver", unit="ps", low=1, slider=("1us", "20us")
-    )
-    start_ps: Time = param("100us", "start of the incast; the long flow starts at 0", unit="ps", low=0)
-    payload_bytes: Size = param("1000B", "payload of a full packet", unit="bytes", low=64)
-    header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0, high=2**16)
+    line_bps: Rate = param("100Gbps", "every link", low=1.0, slider=("10Gbps", "100Gbps"))
+    delay_ps: Time = param("5us", "each of two links between sender and receiver", low=1, slider=("1us", "20us"))
+    start_ps: Time = param("100us", "start of the incast; the long flow starts at 0", low=0)
+    payload_bytes: Size = param("1000B", "payload of a full packet", low=64)
+    header_bytes: Size = param("48B", "headers of a packet", low=0, high=2**16)
     step_ps: OptionalTime = param(
         None, f"step; 0: 50 ns at 100 Gb/s and in proportion to a packet's time, or longer for {_STEPS} steps",
         unit="ps",

@@ -50,8 +50,8 @@ class DcqcnFluid(DcqcnEquations):
         1.0, "rate of the first flow at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0)
     )
     start: float = param(1.0, "rate of the others at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0))
-    duration_ps: Time = param("60ms", "time to integrate", unit="ps", low=1)
-    step_ps: Time = param("4us", "step", unit="ps", low=1)
+    duration_ps: Time = param("60ms", "time to integrate", low=1)
+    step_ps: Time = param("4us", "step", low=1)
 
     def integrate(self) -> Trajectory:
         """Integrate from the start rates, alpha = 1 and an empty queue.

@@ -52,24 +52,18 @@ class GoBackNGoodput(Model):
 
     title: ClassVar[str] = "Go-back-N under loss"
 
-    rate_bps: Rate = param("40Gbps", "line rate", unit="bps", source="Table I", low=1.0, slider=("10Gbps", "400Gbps"))
-    wire_bytes: Size = param("1072B", "packet on the wire", unit="bytes", source="1 KiB and 48 B of headers", low=1)
+    rate_bps: Rate = param("40Gbps", "line rate", source="Table I", low=1.0, slider=("10Gbps", "400Gbps"))
+    wire_bytes: Size = param("1072B", "packet on the wire", source="1 KiB and 48 B of headers", low=1)
     packets: int = param(
         4096, "packets of a message", symbol="n", source="Table I", low=1, slider=(64, 65_536), is_log=True
     )
     rtt_ps: Time = param(
-        "4.5us",
-        "round-trip time",
-        unit="ps",
-        symbol="RTT",
-        source="Table I: 1 us for each hop",
-        low=0,
-        slider=("1us", "100us"),
+        "4.5us", "round-trip time", symbol="RTT", source="Table I: 1 us for each hop", low=0, slider=("1us", "100us")
     )
     nak_interval_ps: Time = param(
-        "500us", "least time between NAKs for a packet", unit="ps", source="Table I", low=0, slider=("10us", "2ms")
+        "500us", "least time between NAKs for a packet", source="Table I", low=0, slider=("10us", "2ms")
     )
-    timeout_ps: Time = param("100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms"))
+    timeout_ps: Time = param("100ms", "ACK timeout", source="Table I", low=0, slider=("1ms", "500ms"))
 
     def evaluate(self, losses: Sequence[float] = LOSSES) -> pd.DataFrame:
         """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate)."""

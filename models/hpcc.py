@@ -38,19 +38,14 @@ class HpccSteady(Model):
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 256), is_log=True)
     capacity_bps: Rate = param(
-        "100Gbps",
-        "bottleneck, and line rate of each sender",
-        unit="bps",
-        symbol="B",
-        low=1.0,
-        slider=("10Gbps", "400Gbps"),
+        "100Gbps", "bottleneck, and line rate of each sender", symbol="B", low=1.0, slider=("10Gbps", "400Gbps")
     )
-    rtt_ps: Time = param("13us", "base round-trip time", unit="ps", symbol="T", low=1, slider=("2us", "50us"))
+    rtt_ps: Time = param("13us", "base round-trip time", symbol="T", low=1, slider=("2us", "50us"))
     eta: float = param(0.95, "target utilisation", symbol="eta", low=0.01, high=1.0, slider=(0.8, 1.0))
     max_stage: int = param(
         5, "additive steps in a row; 0: none without a multiplicative one", symbol="maxStage", low=0, slider=(0, 10)
     )
-    additive_bytes: Size = param("80B", "additive step", unit="bytes", symbol="W_AI", low=0, slider=("0B", "1kB"))
+    additive_bytes: Size = param("80B", "additive step", symbol="W_AI", low=0, slider=("0B", "1kB"))
     start_first: float = param(1.0, "window of the first flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))
     start: float = param(1.0, "window of each other flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))
     rounds: int = param(4000, "rounds to follow", low=1, high=1_000_000)

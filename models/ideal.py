@@ -46,12 +46,10 @@ class ProcessorSharing(Model):
     title: ClassVar[str] = "M/G/1 processor sharing"
 
     load: float = param(0.5, "offered wire bytes over capacity", symbol="rho", low=0.0, high=0.999, slider=(0.05, 0.95))
-    capacity_bps: Rate = param("100Gbps", "the link", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "400Gbps"))
-    latency_ps: Time = param(
-        "4us", "what a message takes besides its transmission", unit="ps", low=0, slider=("0us", "50us")
-    )
-    payload_bytes: Size = param("1000B", "payload of a full packet", unit="bytes", low=1)
-    header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0)
+    capacity_bps: Rate = param("100Gbps", "the link", symbol="C", low=1.0, slider=("10Gbps", "400Gbps"))
+    latency_ps: Time = param("4us", "what a message takes besides its transmission", low=0, slider=("0us", "50us"))
+    payload_bytes: Size = param("1000B", "payload of a full packet", low=1)
+    header_bytes: Size = param("48B", "headers of a packet", low=0)
 
     def evaluate(self, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
         """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: of a size alone, and its mean."""

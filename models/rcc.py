@@ -48,7 +48,7 @@ class RccFluid(RccGains):
     title: ClassVar[str] = "RCC's PID loop, fluid model (6) to (9)"
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
-    capacity_bps: Rate = param("100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0)
+    capacity_bps: Rate = param("100Gbps", "bottleneck", symbol="C", equation="(7)", source="V-A", low=1.0)
     start: float = param(
         1.0,
         "window of all flows but the first at 0, over their equilibrium share",
@@ -59,8 +59,8 @@ class RccFluid(RccGains):
     start_first: float = param(
         1.5, "window of the first flow at 0, over its equilibrium share", low=1e-3, high=1e3, slider=(0.1, 4.0)
     )
-    duration_ps: Time = param("2ms", "time to integrate", unit="ps", low=1)
-    step_ps: Time = param("200ns", "step", unit="ps", low=1)
+    duration_ps: Time = param("2ms", "time to integrate", low=1)
+    step_ps: Time = param("200ns", "step", low=1)
 
     def equilibrium(self) -> pd.Series[float]:
         """Return the fixed point, equation (10), with equal windows.

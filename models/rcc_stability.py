@@ -35,7 +35,7 @@ class RccTarget(Model):
     """RCC's reference R_ref, equation (2), and how late the control signal is."""
 
     base_rtt_ps: Time = param(
-        "12us", "round-trip time without queue", unit="ps", symbol="d", source="V-A", low=1, slider=("4us", "50us")
+        "12us", "round-trip time without queue", symbol="d", source="V-A", low=1, slider=("4us", "50us")
     )
     delta: float = param(
         0.2,

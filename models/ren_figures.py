@@ -42,12 +42,12 @@ class RenRate(Model):
 
     title: ClassVar[str] = "REN: taking free bandwidth (Fig 8)"
 
-    capacity_bps: Rate = param("10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
-    rtt_ps: Time = param("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
+    capacity_bps: Rate = param("10Gbps", "bottleneck", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
+    rtt_ps: Time = param("48us", "base round-trip time", symbol="RTT", low=1, slider=("5us", "100us"))
     start_fraction: float = param(
         0.1, "rate at T1 over capacity", symbol="R/C", equation="(6)", low=1e-6, high=1.0, slider=(0.01, 1.0)
     )
-    message_bytes: Size = param("300kB", "bytes left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
+    message_bytes: Size = param("300kB", "bytes left to send at T1", low=1, slider=("30kB", "3MB"))
     rounds: int = param(8, "rounds to show", low=1, high=1000, slider=(4, 20))
 
     def solve(self) -> pd.DataFrame:
@@ -115,13 +115,9 @@ class RenQueue(_RandomFlows):
 
     title: ClassVar[str] = "REN: mean queue (Fig 9a)"
 
-    capacity_bps: Rate = param(
-        "40Gbps", "bottleneck", unit="bps", symbol="C", source="4.3", low=1.0, slider=("10Gbps", "100Gbps")
-    )
-    rtt_ps: Time = param(
-        "10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us")
-    )
-    mss_bytes: Size = param("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
+    capacity_bps: Rate = param("40Gbps", "bottleneck", symbol="C", source="4.3", low=1.0, slider=("10Gbps", "100Gbps"))
+    rtt_ps: Time = param("10us", "round-trip time", symbol="RTT", source="4.3", low=1, slider=("2us", "50us"))
+    mss_bytes: Size = param("1500B", "packet", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
     has_departures: bool = param(
         True, "flows leave as often as they arrive", symbol="f_i", equation="(2)", source="assumed"
     )

@@ -58,35 +58,26 @@ class TimelyFluid(Model):
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
     capacity_bps: Rate = param(
-        "10Gbps",
-        "bottleneck, and line rate of each sender",
-        unit="bps",
-        symbol="C",
-        low=1.0,
-        slider=("10Gbps", "100Gbps"),
+        "10Gbps", "bottleneck, and line rate of each sender", symbol="C", low=1.0, slider=("10Gbps", "100Gbps")
     )
-    t_low_ps: Time = param("50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us"))
-    t_high_ps: Time = param("500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms"))
-    min_rtt_ps: Time = param("20us", "unit of the gradient", unit="ps", symbol="D_min", low=1, slider=("5us", "100us"))
-    propagation_ps: Time = param(
-        "4us", "round-trip propagation", unit="ps", symbol="D_prop", low=0, slider=("0us", "100us")
-    )
+    t_low_ps: Time = param("50us", "below it rates rise", symbol="T_low", low=1, slider=("10us", "100us"))
+    t_high_ps: Time = param("500us", "above it rates fall", symbol="T_high", low=1, slider=("100us", "1ms"))
+    min_rtt_ps: Time = param("20us", "unit of the gradient", symbol="D_min", low=1, slider=("5us", "100us"))
+    propagation_ps: Time = param("4us", "round-trip propagation", symbol="D_prop", low=0, slider=("0us", "100us"))
     a: float = param(0.875, "weight of a new RTT difference", symbol="a", low=1e-6, high=1.0, slider=(0.05, 1.0))
     beta: float = param(
         0.8, "multiplicative decrease", symbol="beta", low=1e-9, high=1.0, slider=(0.005, 1.0), is_log=True
     )
     delta_bps: Rate = param(
-        "10Mbps", "additive step", unit="bps", symbol="delta", low=1.0, slider=("1Mbps", "100Mbps"), is_log=True
+        "10Mbps", "additive step", symbol="delta", low=1.0, slider=("1Mbps", "100Mbps"), is_log=True
     )
-    segment_bytes: Size = param(
-        "16kB", "bytes between updates", unit="bytes", symbol="Seg", low=1, slider=("1kB", "64kB")
-    )
-    mtu_bytes: Size = param("1000B", "packet", unit="bytes", symbol="MTU", low=1)
+    segment_bytes: Size = param("16kB", "bytes between updates", symbol="Seg", low=1, slider=("1kB", "64kB"))
+    mtu_bytes: Size = param("1000B", "packet", symbol="MTU", low=1)
     is_strict: bool = param(False, "rates rise for g < 0 only, and hold at g = 0")
     start_first: float = param(0.5, "rate of the first flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
     start: float = param(0.5, "rate of each other flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
-    duration_ps: Time = param("50ms", "time to integrate", unit="ps", low=1)
-    step_ps: Time = param("2us", "step", unit="ps", low=1)
+    duration_ps: Time = param("50ms", "time to integrate", low=1)
+    step_ps: Time = param("2us", "step", low=1)
 
     @property
     def capacity_byte_s(self) -> float:

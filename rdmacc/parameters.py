@@ -8,9 +8,9 @@ number in the base unit. Tables of parameters, sliders and error messages use th
 >>> from typing import Literal
 >>> @dataclass(frozen=True, kw_only=True)
 ... class Pause(Parameters):
-...     wait_ps: Time = param("55us", "time between pauses", unit="ps")
+...     wait_ps: Time = param("55us", "time between pauses")
 ...     law: Literal["fixed", "random"] = param("fixed", "how the time varies", choices=("fixed", "random"))
-...     steps_bytes: Sizes = param(("1kB", "2kB"), "queues at which to pause", unit="bytes")
+...     steps_bytes: Sizes = param(("1kB", "2kB"), "queues at which to pause")
 >>> Pause(wait_ps="1us", steps_bytes=["5kB"])
 Pause(wait_ps=1000000, steps_bytes=(5000,))
 
@@ -108,8 +108,8 @@ def param(
     doc : str
         What the parameter does.
     unit : str
-        Base unit. With "ps", "bps" and "bytes" the parameter accepts quantities such as ``"55us"``; any other unit is
-        for display only.
+        Base unit. With "ps", "bps" and "bytes" the parameter accepts quantities such as ``"55us"``, whose base unit it
+        is if the default has a unit; any other unit is for display only.
     symbol, equation, source : str
         Symbol and equation numbers in the paper; source of the default.
     low, high : float, optional
@@ -133,6 +133,7 @@ def param(
     is_optional = is_optional or default is None
     is_vector = isinstance(default, tuple)
     default = 0 if default is None else default
+    unit = unit or ("" if choices else _base_unit(default))
     if is_vector and unit not in _PARSERS and not default:
         raise ConfigError(doc, default, "a tuple of numbers, which determines their type")
     if unit in _PARSERS:
@@ -145,6 +146,12 @@ def param(
         "is_optional": is_optional, "is_vector": is_vector, "rtts": rtts,
     }  # fmt: skip
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def _base_unit(default: Any) -> str:
+    """Return the base unit of a quantity with a unit, such as "55us", of a `Scaled` one or a vector; "" of others."""
+    first = default[0] if isinstance(default, tuple) and default else getattr(default, "value", default)
+    return units.base_unit(first) if isinstance(first, str) else ""
 
 
 def _parsed(name: str, value: Any, *, unit: str) -> Any:

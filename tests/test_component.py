@@ -18,9 +18,9 @@ from tests.support import WIRE, check_finished, samples, transmission
 class Example(Component):
     """A component with a parameter of each kind."""
 
-    period_ps: int = param("55us", "a time", unit="ps", symbol="K", source="section 1", low=1)
-    rate_bps: float = param("40Mbps", "a rate", unit="bps")
-    limit_bytes: int = param("10MB", "a size", unit="bytes")
+    period_ps: int = param("55us", "a time", symbol="K", source="section 1", low=1)
+    rate_bps: float = param("40Mbps", "a rate")
+    limit_bytes: int = param("10MB", "a size")
     gain: float = param(0.5, "a number", low=0.0, high=1.0)
     steps: int = param(5, "a whole number", low=1)
     is_on: bool = param(False, "yes or no")
@@ -124,7 +124,7 @@ def test_wrong_handlers_are_refused_when_a_scheme_is_made(part, field):
 class Ticker(Component):
     """Deadlines that move: from each ACK on one tick in `period_ps`, three in all, then none."""
 
-    period_ps: int = param("10us", "from tick to tick", unit="ps", low=1)
+    period_ps: int = param("10us", "from tick to tick", low=1)
 
     class Sender(Record):
         """Ticks so far."""

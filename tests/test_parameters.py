@@ -147,6 +147,14 @@ def test_wrong_vectors_are_refused(changes, field):
     assert caught.value.field == field
 
 
+@pytest.mark.parametrize(
+    ("default", "choices", "unit"),
+    [("5us", (), "ps"), ("1 Gb/s", (), "bps"), (("1kB", "2kB"), (), "bytes"), ("0", (), ""), ("1s", ("1s", "2s"), "")],
+)
+def test_a_default_with_a_unit_names_its_base_unit(default, choices, unit):
+    assert param(default, "value", choices=choices).metadata["unit"] == unit
+
+
 def test_a_vector_without_a_unit_needs_a_default_with_elements():
     with pytest.raises(ConfigError, match="determines their type"):
         param((), "weights")

@@ -50,7 +50,7 @@ class HomaAeolus(Homa):
         "an ACK implies that earlier unscheduled packets are lost; requires in-order delivery",
         source="section 3.3",
     )
-    probe_bytes: Size = param("64B", "a probe on the wire", unit="bytes", source="section 3.3", low=1)
+    probe_bytes: Size = param("64B", "a probe on the wire", source="section 3.3", low=1)
 
     class Transfer(Homa.Transfer, Burst):
         """Both sides of a message."""

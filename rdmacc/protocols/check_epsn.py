@@ -21,7 +21,7 @@ class CheckEpsn(GoBackN):
     """
 
     nak_interval_ps: Time = param(
-        "500us", "least time between NAKs, and the timer's period", unit="ps", source="IGBN, Table I", low=us(1)
+        "500us", "least time between NAKs, and the timer's period", source="IGBN, Table I", low=us(1)
     )
 
     class Transfer(GoBackN.Transfer):

@@ -36,10 +36,10 @@ class Dasr(Component):
     pairwise: ClassVar[bool] = True
 
     look_ahead: bool = param(True, "the first message of a group announces all its senders", source="III-D")
-    sender_id_bytes: Size = param("2B", "bytes for each sender in the announcement", unit="bytes", source="III-D")
-    idle_ps: Time = param("2s", "a sender leaves the set after being idle this long", unit="ps", source="III-B", low=1)
+    sender_id_bytes: Size = param("2B", "bytes for each sender in the announcement", source="III-D")
+    idle_ps: Time = param("2s", "a sender leaves the set after being idle this long", source="III-B", low=1)
     announced_idle_ps: Time = param(
-        "2s", "an announced sender that sends nothing leaves the set after this time", unit="ps", source="III-B", low=1
+        "2s", "an announced sender that sends nothing leaves the set after this time", source="III-B", low=1
     )
     full_fraction: float = param(
         0.95, "throughput of at least this fraction of the line rate counts as 'equal to the line'", low=0.0, high=1.0
@@ -48,7 +48,7 @@ class Dasr(Component):
         None, "throughput is averaged over half to all of this time; 0: one base RTT", unit="ps", low=0
     )
     full_packets: int = param(10, "least number of packets in the window", low=1)
-    unmarked_ps: Time = param("50us", "non-receiver congestion ends after this time without marks", unit="ps", low=1)
+    unmarked_ps: Time = param("50us", "non-receiver congestion ends after this time without marks", low=1)
 
     class Sender(Record):
         rate_bps = Float(doc="line / n")

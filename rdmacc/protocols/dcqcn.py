@@ -19,31 +19,28 @@ class Dcqcn(Component):
 
     g: float = param(1 / 256, "weight of a new sample in alpha", symbol="g", source="section 5", low=0.0, high=1.0)
     cnp_interval_ps: Time = param(
-        "50us", "least time between CNPs of a queue pair", unit="ps", symbol="N", source="section 3.1",
-        rtts=_LEAST_RTTS,
-    )  # fmt: skip
+        "50us", "least time between CNPs of a queue pair", symbol="N", source="section 3.1", rtts=_LEAST_RTTS
+    )
     alpha_period_ps: Time = param(
         "55us",
         "alpha decays after each period of this length without a CNP",
-        unit="ps",
         symbol="K",
         source="section 3.1",
         low=1,
         rtts=_LEAST_RTTS,
     )
     increase_period_ps: Time = param(
-        "55us", "period of the rate-increase timer", unit="ps", symbol="T", source="section 5", low=1, rtts=_LEAST_RTTS
+        "55us", "period of the rate-increase timer", symbol="T", source="section 5", low=1, rtts=_LEAST_RTTS
     )
     byte_counter_bytes: Size = param(
-        "10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", source="section 5", low=1
+        "10MB", "bytes between increases by the byte counter", symbol="B", source="section 5", low=1
     )
     fast_recovery_steps: int = param(5, "increase events of fast recovery", symbol="F", source="section 3.1", low=1)
-    additive_bps: Rate = param("40Mbps", "additive increase", unit="bps", symbol="R_AI", source="section 5, at 40 Gb/s")
-    hyper_bps: Rate = param("400Mbps", "hyper increase", unit="bps", symbol="R_HAI", source="10 R_AI")
+    additive_bps: Rate = param("40Mbps", "additive increase", symbol="R_AI", source="section 5, at 40 Gb/s")
+    hyper_bps: Rate = param("400Mbps", "hyper increase", symbol="R_HAI", source="10 R_AI")
     reference_bps: OptionalRate = param(
         "40Gbps",
         "line rate at which the increases hold; they scale with the line rate; 0: no scaling",
-        unit="bps",
         is_optional=True,
     )
     clamp_target: bool = param(
@@ -51,7 +48,7 @@ class Dcqcn(Component):
         "every cut sets the target to the rate, as in the paper; otherwise only the first cut after a timer increase",
         source="Mellanox's clamp_tgt_rate 0, clamp_tgt_rate_after_time_inc 1",
     )
-    min_rate_bps: Rate = param("10Mbps", "lowest rate", unit="bps", source="assumed: the paper is silent", low=1.0)
+    min_rate_bps: Rate = param("10Mbps", "lowest rate", source="assumed: the paper is silent", low=1.0)
 
     class Sender(Record):
         rate_bps = Float(doc="R_C, current rate")

@@ -18,21 +18,18 @@ class DcqcnHpcc(RateWindow):
     at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
 
     g: float = param(0.00390625, "weight of a new sample in alpha", symbol="g", source="run.py", low=0.0, high=1.0)
-    alpha_period_ps: Time = param(
-        "1us", "period of the alpha timer (50 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
-    )
+    alpha_period_ps: Time = param("1us", "period of the alpha timer (50 us in `dcqcn_paper`)", source="run.py", low=1)
     decrease_period_ps: Time = param(
-        "4us", "period of the decrease check (50 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
+        "4us", "period of the decrease check (50 us in `dcqcn_paper`)", source="run.py", low=1
     )
     increase_period_ps: Time = param(
-        "300us", "period of the increase timer (55 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1,
-        rtts=0.5,
-    )  # fmt: skip
+        "300us", "period of the increase timer (55 us in `dcqcn_paper`)", source="run.py", low=1, rtts=0.5
+    )
     fast_recovery_steps: int = param(1, "increase events of fast recovery", symbol="F", source="run.py", low=0)
-    additive_bps: Rate = param("5Mbps", "additive increase at 25 Gb/s", unit="bps", symbol="R_AI", source="run.py")
-    hyper_bps: Rate = param("50Mbps", "hyper increase at 25 Gb/s", unit="bps", symbol="R_HAI", source="run.py")
+    additive_bps: Rate = param("5Mbps", "additive increase at 25 Gb/s", symbol="R_AI", source="run.py")
+    hyper_bps: Rate = param("50Mbps", "hyper increase at 25 Gb/s", symbol="R_HAI", source="run.py")
     reference_bps: Rate = param(
-        "25Gbps", "line rate at which the increases hold; they scale with the line rate", unit="bps", low=1.0
+        "25Gbps", "line rate at which the increases hold; they scale with the line rate", low=1.0
     )
     clamp_target: bool = param(False, "every decrease lowers the target too", source="run.py")
 

@@ -20,7 +20,7 @@ class DctcpHpcc(RateWindow):
 
     g: float = param(0.0625, "weight of a new sample in alpha", symbol="g", source="run.py", low=0.0, high=1.0)
     additive_bps: Rate = param(
-        "615Mbps", "increase each round trip, 1000 B in 13 us, at any line rate", unit="bps", source="run.py"
+        "615Mbps", "increase each round trip, 1000 B in 13 us, at any line rate", source="run.py"
     )
     has_window: bool = param(
         True, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN"

@@ -63,13 +63,9 @@ class ExpressPass(Component):
     credit_share: float = param(
         CREDIT_SHARE, "maximum rate of credits, as a share of the line", source="paper, section 3.1", low=1e-6, high=1.0
     )
-    least_credit_bytes: Size = param("84B", "smallest credit on the wire", unit="bytes", source="paper, 3.1", low=1)
+    least_credit_bytes: Size = param("84B", "smallest credit on the wire", source="paper, 3.1", low=1)
     most_credit_bytes: Size = param(
-        "84B",
-        "largest credit; sizes are random in between",
-        unit="bytes",
-        source="paper, 3.1: least Ethernet frame",
-        low=1,
+        "84B", "largest credit; sizes are random in between", source="paper, 3.1: least Ethernet frame", low=1
     )
     jitter: float = param(
         0.1, "random variation of the gap between credits, to either side", source="ns2-xpass", low=0.0, high=1.0

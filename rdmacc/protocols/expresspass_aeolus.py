@@ -42,7 +42,7 @@ class ExpressPassAeolus(ExpressPass):
     infers_from_gaps: bool = param(
         True, "an ACK implies that earlier unscheduled packets are lost", source="section 3.3"
     )
-    probe_bytes: Size = param("84B", "a probe on the wire", unit="bytes", source="flexpass.cc: least frame", low=1)
+    probe_bytes: Size = param("84B", "a probe on the wire", source="flexpass.cc: least frame", low=1)
 
     class Transfer(ExpressPass.Transfer, Burst, Recovery):
         """Both sides of a message."""

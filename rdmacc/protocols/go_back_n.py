@@ -33,15 +33,13 @@ class GoBackN(Component):
         source="HPCC simulator; 256 in IGBN, II-A",
         low=1,
     )
-    nak_interval_ps: Time = param("500us", "least time between NAKs", unit="ps", source="IGBN, Table I")
+    nak_interval_ps: Time = param("500us", "least time between NAKs", source="IGBN, Table I")
     nak_per_packet: bool = param(
         True,
         "the interval applies to NAKs for the same packet; False: to any two NAKs, as IGBN, II-A, states literally",
         source="ReceiverCheckSeq in rdma-hw.cc; read literally, goodput collapses at 1% loss",
     )
-    timeout_ps: Time = param(
-        "100ms", "go back after this time without a reply", unit="ps", source="IGBN, Table I", low=1
-    )
+    timeout_ps: Time = param("100ms", "go back after this time without a reply", source="IGBN, Table I", low=1)
     timer_after_last: bool = param(
         False,
         "the timer runs only if the last packet is the last one sent; False: whenever something is outstanding",

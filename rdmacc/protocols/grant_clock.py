@@ -29,16 +29,14 @@ class GrantClock(Component):
     base_rtt_ps: OptionalTime = param(
         None, "base round trip; 0: the queue pair's own", unit="ps", source="REN, 6", low=0
     )
-    mss_bytes: Size = param(
-        "1500B", "packet size for expressing the BDP in packets", unit="bytes", source="REN, 4.1 and 6", low=1
-    )
+    mss_bytes: Size = param("1500B", "packet size for expressing the BDP in packets", source="REN, 4.1 and 6", low=1)
     timeout_rtts: float = param(
         3.0,
         "number of base RTTs after which a packet without a grant is lost",
         source="assumed; REN says nothing",
         low=1.0,
     )
-    least_timeout_ps: Time = param("0s", "shortest time after which it is lost", unit="ps", source="assumed", low=0)
+    least_timeout_ps: Time = param("0s", "shortest time after which it is lost", source="assumed", low=0)
     retry_limit: int = param(100, "recoveries without a grant before the message fails", source="assumed", low=0)
 
     def __post_init__(self) -> None:

@@ -28,9 +28,7 @@ class Hpcc(IntStamp):
         source="section 5.1",
         low=0,
     )
-    additive_bytes: Size = param(
-        "80B", "additive step of the window", unit="bytes", symbol="W_AI", source="section 5.1"
-    )
+    additive_bytes: Size = param("80B", "additive step of the window", symbol="W_AI", source="section 5.1")
     additive_bps: OptionalRate = param(
         None, "additive step of the rate; 0: the window's step over T", unit="bps", symbol="R_AI"
     )
@@ -40,7 +38,7 @@ class Hpcc(IntStamp):
     base_rtt_ps: OptionalTime = param(
         None, "base RTT of all queue pairs; 0: each uses its own", unit="ps", symbol="T", source="section 3.2"
     )
-    min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="rdma-hw.cc, class default", low=1.0)
+    min_rate_bps: Rate = param("100Mbps", "lowest rate", source="rdma-hw.cc, class default", low=1.0)
     whole_bps: bool = param(False, "truncate a rate over k to whole bits per second", source="rdma-hw.cc: DataRate")
     fast_reaction: bool = param(True, "every ACK sets the rate; otherwise one per round trip", source="section 3.2")
     has_reference: bool = param(

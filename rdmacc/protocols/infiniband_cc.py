@@ -29,7 +29,6 @@ class InfinibandCc(Component):
     timer_ps: Time = param(
         Scaled("153.6us", rate="16Gbps", is_time=True),
         "period of the steps down, 150 times 1.024 us",
-        unit="ps",
         symbol="CCTI_Timer",
         source="Gran et al., 4x DDR, of 16 Gb/s of data",
         low=1,

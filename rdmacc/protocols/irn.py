@@ -26,11 +26,11 @@ class Irn(Component):
         low=1,
     )
     rto_low_ps: Time = param(
-        Scaled("100us", rtt="24us", least="100us"), "timeout with at most N packets in flight", unit="ps",
+        Scaled("100us", rtt="24us", least="100us"), "timeout with at most N packets in flight",
         symbol="RTO_low", source="SIGCOMM 2018, at an RTT of 24 us", low=1, rtts=1.0,
     )  # fmt: skip
     rto_high_ps: Time = param(
-        Scaled("320us", rtt="24us", least="320us"), "timeout with more than N packets in flight", unit="ps",
+        Scaled("320us", rtt="24us", least="320us"), "timeout with more than N packets in flight",
         symbol="RTO_high", source="SIGCOMM 2018: an RTT of 24 us, and six full buffers of two BDPs", low=1, rtts=1.0,
     )  # fmt: skip
     few_packets: int = param(

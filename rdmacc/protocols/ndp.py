@@ -32,7 +32,7 @@ class Ndp(Component):
         30, "packets sent before the first pull", symbol="IW", source="NDP, evaluation: 30 packets in a FatTree", low=1
     )
     pull_bytes: Size = param(
-        "9000B", "wire size of a full packet, which a pull requests", unit="bytes", source="NDP: jumbo frames", low=1
+        "9000B", "wire size of a full packet, which a pull requests", source="NDP: jumbo frames", low=1
     )
     pull_rate: float = param(1.0, "share of the receiver's link to fill with pulls", low=0.01, high=1.0)
     timeout_ps: OptionalTime = param(

@@ -22,10 +22,8 @@ class NewReno(Component):
     """Duplicate ACKs, fast retransmit and recovery, partial ACKs, a retransmission timer with back-off."""
 
     duplicate_acks: int = param(3, "number of duplicate ACKs that signal a loss", source="RFC 5681", low=1)
-    min_timeout_ps: Time = param(
-        "10ms", "shortest and initial timeout", unit="ps", symbol="RTO_min", source="Dart, VI-A", low=1
-    )
-    max_timeout_ps: Time = param("60s", "longest timeout", unit="ps", source="RFC 6298, 2.5", low=1)
+    min_timeout_ps: Time = param("10ms", "shortest and initial timeout", symbol="RTO_min", source="Dart, VI-A", low=1)
+    max_timeout_ps: Time = param("60s", "longest timeout", source="RFC 6298, 2.5", low=1)
     retry_limit: int = param(15, "timeouts in a row after which the message fails", source="Linux, tcp_retries2", low=0)
 
     class Transfer(Record):

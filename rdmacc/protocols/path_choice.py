@@ -42,7 +42,7 @@ class PathChoice(Component):
     ecn_penalty: int = param(1, "penalty of a value whose packet was marked", source="uec_mp.cpp", low=0, high=_WORST)
     trim_penalty: int = param(4, "penalty of a value whose packet was trimmed", source="uec_mp.cpp", low=0, high=_WORST)
     timeout_penalty: int = param(15, "penalty of value 0 after a timeout", source="uec_mp.cpp", low=0, high=_WORST)
-    freeze_ps: Time = param("10ms", "time after a timeout with known values only", unit="ps", source="buffer_reps.cpp")
+    freeze_ps: Time = param("10ms", "time after a timeout with known values only", source="buffer_reps.cpp")
     explore_packets: int = param(16, "number of random values after that", source="buffer_reps.cpp", low=0)
 
     def __post_init__(self) -> None:

@@ -43,8 +43,8 @@ class PHost(Component):
         0, "free tokens per message; in the simulator, packets of the largest message with any; 0: a round trip's",
         source="paper, section 3: a bandwidth-delay product", low=0,
     )  # fmt: skip
-    packet_bytes: Size = param("1500B", "bytes sent in a packet time", unit="bytes", source="paper", low=1)
-    token_bytes: Size = param("1500B", "bytes sent in the time between tokens", unit="bytes", source="paper", low=1)
+    packet_bytes: Size = param("1500B", "bytes sent in a packet time", source="paper", low=1)
+    token_bytes: Size = param("1500B", "bytes sent in the time between tokens", source="paper", low=1)
     expiry_packets: float = param(
         1.5, "packet times after which a token is lost", source="paper; YAPS, capability_timeout", low=0.0, high=_MOST
     )

@@ -35,7 +35,7 @@ class PowerWindow(Component):
     base_rtt_ps: OptionalTime = param(
         None, "base RTT of all queue pairs; 0: each uses its own", unit="ps", symbol="tau", source="algorithm 1"
     )
-    min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
+    min_rate_bps: Rate = param("100Mbps", "lowest rate", source="ns3-datacenter: MIN_RATE", low=1.0)
 
     class Sender(Record):
         rate_bps = Float(doc="W / T, at most the line rate")

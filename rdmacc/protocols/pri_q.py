@@ -12,7 +12,7 @@ class PriQ(Component):
 
     classes = frozenset({DATA_CLASS, DATA_CLASS + 1})
 
-    short_bytes: Size = param("8kB", "largest message of the first class", unit="bytes", source="Dart, VI-A")
+    short_bytes: Size = param("8kB", "largest message of the first class", source="Dart, VI-A")
 
     def on_start(params, message):
         message.priority = DATA_CLASS if message.size_bytes <= params.short_bytes else DATA_CLASS + 1

@@ -74,7 +74,7 @@ class Rcc(Component):
     base_rtt_ps: OptionalTime = param(
         None, "base RTT of all flows; 0: each uses its own", unit="ps", symbol="RTT_base", source="III-C"
     )
-    jitter_ps: Time = param("0s", "largest random error of a sample, in either direction", unit="ps", source="V-E-1")
+    jitter_ps: Time = param("0s", "largest random error of a sample, in either direction", source="V-E-1")
 
     class Sender(Record):
         rate_bps = Float(doc="the window over the base RTT")

@@ -33,7 +33,7 @@ _LEAST_BYTES = 1024  # size whose time a pull without a grant takes
 class ReceiverCredit(Component):
     """Paced credit from the receiver."""
 
-    unit_bytes: Size = param("256B", "unit of credit", unit="bytes", source="uet-htsim", low=1)
+    unit_bytes: Size = param("256B", "unit of credit", source="uet-htsim", low=1)
     units_per_pull: int = param(64, "units granted per pull", source="uet-htsim: 4 payloads of 4,096 B", low=1)
     rate: float = param(0.99, "grants, as a share of the receiver's link", source="uet-htsim", low=0.01, high=1.0)
     largest: float = param(1.5, "maximum and initial credit, in BDPs", source="uet-htsim: 1.5 BDP", low=0.01)

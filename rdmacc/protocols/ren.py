@@ -28,7 +28,6 @@ class Ren(Component):
     probe_ps: OptionalTime = param(
         "1ms",
         "otherwise, delay until one packet is sent after that; 0: never, and the message stops",
-        unit="ps",
         is_optional=True,
         source="assumed",
     )

@@ -29,15 +29,15 @@ class Swift(Component):
         0.5, "largest cut in one RTT", symbol="max_mdf", source="section 3.1; htsim", low=0.0, high=1.0
     )
     base_target_ps: Time = param(
-        Scaled("20us", rtt="14us", least="20us"), "target delay without hops", unit="ps", symbol="base_target",
+        Scaled("20us", rtt="14us", least="20us"), "target delay without hops", symbol="base_target",
         source="htsim, for its RTT of 14 us", rtts=1.0,
     )  # fmt: skip
     hop_target_ps: Time = param(
-        Scaled("3.05us", rtt="14us", least="3.05us"), "target delay for each hop", unit="ps", symbol="h",
+        Scaled("3.05us", rtt="14us", least="3.05us"), "target delay for each hop", symbol="h",
         source="htsim: base / 6.55",
     )  # fmt: skip
     range_ps: Time = param(
-        Scaled("100us", rtt="14us", least="100us"), "largest target delay added by flow scaling", unit="ps",
+        Scaled("100us", rtt="14us", least="100us"), "largest target delay added by flow scaling",
         symbol="fs_range", source="htsim: 5 base",
     )  # fmt: skip
     range_from: float = param(

@@ -20,15 +20,15 @@ class Timely(Component):
     """Rate from the RTT and its gradient, updated once per segment."""
 
     t_low_ps: Time = param(
-        Scaled("50us", rtt="20us", least="50us"), "below this the rate rises", unit="ps", symbol="T_low",
+        Scaled("50us", rtt="20us", least="50us"), "below this the rate rises", symbol="T_low",
         source="section 4.4, for a minRTT of 20 us", low=1,
     )  # fmt: skip
     t_high_ps: Time = param(
-        Scaled("500us", rtt="20us", least="500us"), "above this the rate falls", unit="ps", symbol="T_high",
+        Scaled("500us", rtt="20us", least="500us"), "above this the rate falls", symbol="T_high",
         source="section 4.4, for a minRTT of 20 us", low=1, rtts=1.0,
     )  # fmt: skip
     min_rtt_ps: OptionalTime = param(
-        Scaled("20us", rtt="20us", least="20us"), "unit of the gradient; 0: the queue pair's base RTT", unit="ps",
+        Scaled("20us", rtt="20us", least="20us"), "unit of the gradient; 0: the queue pair's base RTT",
         is_optional=True, symbol="minRTT", source="section 4.3", low=0,
     )  # fmt: skip
     ewma: float = param(
@@ -41,14 +41,14 @@ class Timely(Component):
     )
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="section 4.3", low=0.0, high=1.0)
     additive_bps: Rate = param(
-        Scaled("10Mbps", rate="10Gbps"), "additive increase", unit="bps", symbol="delta",
+        Scaled("10Mbps", rate="10Gbps"), "additive increase", symbol="delta",
         source="section 4.3, at 10 Gb/s; HPCC simulator, run.py: in proportion to the link",
     )  # fmt: skip
     hyper_after: int = param(
         5, "non-positive gradients in a row before the increase becomes five times as large; 0: never", symbol="N",
         source="section 4.3", low=0,
     )  # fmt: skip
-    segment_bytes: Size = param("16kB", "payload between updates", unit="bytes", source="section 5: 16 to 64 kB", low=1)
+    segment_bytes: Size = param("16kB", "payload between updates", source="section 5: 16 to 64 kB", low=1)
     is_burst: bool = param(
         False, "send each segment at line rate, then wait; otherwise pace packets", source="section 5: both"
     )

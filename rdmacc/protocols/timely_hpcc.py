@@ -19,25 +19,24 @@ class TimelyHpcc(RateWindow):
     at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
 
     t_low_ps: Time = param(
-        Scaled("50us", rtt="20us", least="50us"), "below this the rate rises", unit="ps", symbol="T_low",
+        Scaled("50us", rtt="20us", least="50us"), "below this the rate rises", symbol="T_low",
         source="rdma-hw.cc, for a minRTT of 20 us", low=1,
     )  # fmt: skip
     t_high_ps: Time = param(
-        Scaled("500us", rtt="20us", least="500us"), "above this the rate falls", unit="ps", symbol="T_high",
+        Scaled("500us", rtt="20us", least="500us"), "above this the rate falls", symbol="T_high",
         source="rdma-hw.cc, for a minRTT of 20 us", low=1, rtts=1.0,
     )  # fmt: skip
     min_rtt_ps: Time = param(
-        Scaled("20us", rtt="20us", least="20us"), "unit of the gradient", unit="ps", symbol="minRTT",
-        source="rdma-hw.cc", low=1,
-    )  # fmt: skip
+        Scaled("20us", rtt="20us", least="20us"), "unit of the gradient", symbol="minRTT", source="rdma-hw.cc", low=1
+    )
     ewma: float = param(0.875, "weight of a new RTT difference", symbol="alpha", source="rdma-hw.cc", low=0.0, high=1.0)
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="rdma-hw.cc", low=0.0, high=1.0)
-    additive_bps: Rate = param("10Mbps", "additive increase at 10 Gb/s", unit="bps", symbol="delta", source="run.py")
-    hyper_bps: Rate = param("50Mbps", "hyper increase at 10 Gb/s", unit="bps", source="run.py")
+    additive_bps: Rate = param("10Mbps", "additive increase at 10 Gb/s", symbol="delta", source="run.py")
+    hyper_bps: Rate = param("50Mbps", "hyper increase at 10 Gb/s", source="run.py")
     reference_bps: Rate = param(
-        "10Gbps", "line rate at which the increases hold; they scale with the line rate", unit="bps", low=1.0
+        "10Gbps", "line rate at which the increases hold; they scale with the line rate", low=1.0
     )
-    timestamp_bytes: Size = param("8B", "bytes of the timestamp in a data packet", unit="bytes", source="int-header.h")
+    timestamp_bytes: Size = param("8B", "bytes of the timestamp in a data packet", source="int-header.h")
 
     class Sender(RateWindow.Sender):
         additive_bps = Float()

@@ -31,9 +31,7 @@ KEPT = 1024
 class Uet(Component):
     """Out-of-order delivery."""
 
-    ack_every_bytes: Size = param(
-        "16384B", "wire bytes per ACK", unit="bytes", source="uet-htsim: sack_threshold", low=1
-    )
+    ack_every_bytes: Size = param("16384B", "wire bytes per ACK", source="uet-htsim: sack_threshold", low=1)
     timeout_ps: OptionalTime = param(
         None, "resend timeout; 0: 15 us plus the time of six full queues", unit="ps", symbol="RTO", low=0, rtts=1.0
     )

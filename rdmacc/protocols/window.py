@@ -7,7 +7,7 @@ from rdmacc.protocols.api import *
 class RateWindow(Component):
     """As in the HPCC simulator: a new rate applies from the next packet, and a window may follow the rate."""
 
-    min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
+    min_rate_bps: Rate = param("1Gbps", "lowest rate", source="run.py", low=1.0)
     has_window: bool = param(
         False, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN and VAR_WIN"
     )

@@ -67,14 +67,13 @@ class Scheme(Parameters):
     flowlet_gap_ps: Time = param(
         "0s",
         "adaptive routing: a packet within this time of its message's previous one takes the same path; 0: never",
-        unit="ps",
         low=0,
     )
     nic_order: NicOrder = param(
         "round-robin", "which ready queue pair a NIC serves: round-robin or srpt", choices=get_args(NicOrder)
     )
     start_delay_ps: Time = param(
-        "0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us"
+        "0s", "operating system's overhead before each message", source="DCTCP in Dart: 300 us"
     )
     tick_ps: OptionalTime = param(
         None,
@@ -82,19 +81,15 @@ class Scheme(Parameters):
         "0: rounded to the nearest ps",
         unit="ps",
     )
-    payload_bytes: Size = param(
-        "1000B", "payload of a full packet", unit="bytes", source="HPCC simulator", low=1, high=2**20
-    )
-    header_bytes: Size = param(
-        "48B", "headers of a data packet", unit="bytes", source="HPCC simulator, without INT", high=2**16
-    )
+    payload_bytes: Size = param("1000B", "payload of a full packet", source="HPCC simulator", low=1, high=2**20)
+    header_bytes: Size = param("48B", "headers of a data packet", source="HPCC simulator, without INT", high=2**16)
     ack_bytes: Size = param(
-        "64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16
+        "64B", "ACK, NAK, credit or advert on the wire", source="least Ethernet frame", low=1, high=2**16
     )
     least_wire_bytes: OptionalSize = param(
         None, "shorter data packets are padded to this size; 0: no padding", unit="bytes", low=0, high=2**20
     )
-    cnp_bytes: Size = param("64B", "CNP on the wire", unit="bytes", source="smallest Ethernet frame", low=1, high=2**16)
+    cnp_bytes: Size = param("64B", "CNP on the wire", source="smallest Ethernet frame", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)
     nic_ack_priority: int = param(

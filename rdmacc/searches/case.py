@@ -50,24 +50,25 @@ class Case(Parameters):
     """
 
     network: Literal["star", "leaf-spine", "ring"] = param("star", "the network", choices=_NETWORKS)
-    rate_bps: Rate = param("100Gbps", "rate of the links", unit="bps", low=1e9, slider=("10Gbps", "400Gbps"))
-    delay_ps: Time = param("1us", "delay of a link", unit="ps", slider=("200ns", "5us"), is_log=True)
+    rate_bps: Rate = param("100Gbps", "rate of the links", low=1e9, slider=("10Gbps", "400Gbps"))
+    delay_ps: Time = param("1us", "delay of a link", slider=("200ns", "5us"), is_log=True)
     senders: int = param(1, "messages of the incast, each from its own host", low=1, high=512, slider=(1, 32))
-    size_bytes: Size = param("64kB", "size of each", unit="bytes", low=1, slider=("1kB", "500kB"), is_log=True)
-    stagger_ps: Time = param("0ps", "time between their starts", unit="ps", slider=("0us", "20us"))
+    size_bytes: Size = param("64kB", "size of each", low=1, slider=("1kB", "500kB"), is_log=True)
+    stagger_ps: Time = param("0ps", "time between their starts", slider=("0us", "20us"))
     rounds: int = param(1, "messages one after another from each sender", low=1, high=100, slider=(1, 3))
     long_flows: int = param(0, "long flows from other hosts, from time 0", low=0, high=64, slider=(0, 3))
-    long_bytes: Size = param("1MB", "size of each", unit="bytes", low=1, slider=("200kB", "2MB"), is_log=True)
-    after_ps: Time = param("0ps", "start of the incast", unit="ps", slider=("0us", "50us"))
+    long_bytes: Size = param("1MB", "size of each", low=1, slider=("200kB", "2MB"), is_log=True)
+    after_ps: Time = param("0ps", "start of the incast", slider=("0us", "50us"))
     victims: int = param(0, "messages from the senders' hosts to an idle host", low=0, high=512, slider=(0, 4))
     slow: float = param(1.0, "share of its rate that the receiver's link has", low=0.001, high=1.0, slider=(0.25, 1.0))
     buffer_share: float = param(1.0, "buffer, over the default", low=0.001, high=100.0, slider=(0.1, 1.0), is_log=True)
     loss: float = param(0.0, "share of data packets that links lose", low=0.0, high=1.0, slider=(0.0, 0.001))
     control_loss: float = param(0.0, "share of other packets that links lose", low=0.0, high=1.0, slider=(0.0, 0.001))
-    down_ps: Time = param("0ps", "the receiver's link is down for so long, 10 us after the first start", unit="ps",
-                          slider=("0us", "20us"))  # fmt: skip
-    storm_ps: Time = param("0ps", "the receiver's NIC pauses its switch for so long", unit="ps", slider=("0us", "20us"))
-    jitter_ps: Time = param("0ps", "jitter of the hosts' clocks", unit="ps", slider=("0ns", "500ns"))
+    down_ps: Time = param(
+        "0ps", "the receiver's link is down for so long, 10 us after the first start", slider=("0us", "20us")
+    )
+    storm_ps: Time = param("0ps", "the receiver's NIC pauses its switch for so long", slider=("0us", "20us"))
+    jitter_ps: Time = param("0ps", "jitter of the hosts' clocks", slider=("0ns", "500ns"))
     seed: int = param(0, "seed of all randomness", low=0, high=2**31 - 1)
 
     def scenario(self, scheme: str | Scheme, engine: str = "auto", probes: tuple[Probe, ...] = ()) -> Scenario:

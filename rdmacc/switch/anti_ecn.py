@@ -14,9 +14,7 @@ from rdmacc.protocols.api import *
 class AntiEcn(Component):
     """Clear the bit of packets that closely follow the previous one."""
 
-    mss_bytes: Size = param(
-        "1500B", "packet whose transmission time is the minimum gap", unit="bytes", source="AMRT", low=1
-    )
+    mss_bytes: Size = param("1500B", "packet whose transmission time is the minimum gap", source="AMRT", low=1)
 
     class Egress(Record):
         end_ps = Int(doc="end of the last data packet's transmission")

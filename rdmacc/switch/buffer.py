@@ -33,9 +33,7 @@ class Pfc(Parameters):
     reserve_bytes: Size = param(
         RESERVE_BYTES, "guaranteed to each ingress (port, priority)", unit="bytes", source="HPCC simulator"
     )
-    xon_offset_bytes: Size = param(
-        "3072B", "resume when this far below the threshold", unit="bytes", source="HPCC simulator"
-    )
+    xon_offset_bytes: Size = param("3072B", "resume when this far below the threshold", source="HPCC simulator")
     headroom_bytes: OptionalSize = param(
         None, "headroom for packets in flight when a pause is sent; 0: computed for each link", unit="bytes"
     )

@@ -44,10 +44,10 @@ _KEY_TOKENS = 128
 class FlowDeflection(Component):
     """Deflect short messages around crowded ports, in order."""
 
-    threshold_bytes: Size = param("15kB", "deflect above this queue length", unit="bytes", source="Dart, VI-A", low=0)
+    threshold_bytes: Size = param("15kB", "deflect above this queue length", source="Dart, VI-A", low=0)
     tokens: int = param(4, "deflections per short message", source="Dart, IV-B", low=0, high=127)
     short_bytes: Size = param(
-        "100kB", "longer messages get no tokens", unit="bytes", source="assumed: Dart names short flows only", low=0
+        "100kB", "longer messages get no tokens", source="assumed: Dart names short flows only", low=0
     )
     deflect_last_hop: bool = param(False, "also deflect if the congested port leads to the destination")
     escape_lanes: bool = param(True, "a packet that goes up after having gone down changes lanes", source="Dart, IV-B")

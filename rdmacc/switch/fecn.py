@@ -26,7 +26,7 @@ class Fecn(Component):
         15, "weight, 15 the lowest queue, 0 for no marks", symbol="Threshold", source="Gran et al.", low=0, high=15
     )
     buffer_bytes: Size = param(
-        "128kB", "buffer of a lane, from which the weight derives the threshold", unit="bytes", source="assumed", low=16
+        "128kB", "buffer of a lane, from which the weight derives the threshold", source="assumed", low=16
     )
     marking_rate: int = param(
         10,

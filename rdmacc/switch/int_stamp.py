@@ -27,7 +27,7 @@ _QUEUE_UNIT_BYTES, _QUEUE_CODES = 80, 2**17
 class IntStamp(Component):
     """Write a record at each switch, and copy all of them into the reply."""
 
-    overhead_bytes: Size = param("42B", "bytes of the records in a data packet", unit="bytes", source="HPCC, section 5")
+    overhead_bytes: Size = param("42B", "bytes of the records in a data packet", source="HPCC, section 5")
     unit_multiple: int = param(
         0,
         "0: exact; otherwise as on the wire, in units of 1 ns, 128 B and 80 B times this (1 at 25 Gb/s, 4 at 100)",

@@ -37,7 +37,7 @@ class Queueing(Parameters):
     first_lane: int = param(
         DATA_CLASS, "the first of them; those before it are strict", low=DATA_CLASS, high=NUM_CLASSES - 1
     )
-    trimmed_bytes: Size = param("64B", "a trimmed packet on the wire", unit="bytes", source="NDP", low=1)
+    trimmed_bytes: Size = param("64B", "a trimmed packet on the wire", source="NDP", low=1)
     trimmed_priority: int = param(CONTROL, "class of trimmed packets", low=CREDITS, high=NUM_CLASSES - 1)
     control_limit_bytes: OptionalSize = param(
         None, "largest queue of class CONTROL at a port; 0: no limit", unit="bytes"
@@ -52,9 +52,5 @@ class Queueing(Parameters):
         low=0.0,
         high=1.0,
     )
-    credit_burst_bytes: Size = param(
-        "168B", "token bucket of the credits", unit="bytes", source="ExpressPass: 2 credits"
-    )
-    credit_limit_bytes: Size = param(
-        "672B", "largest queue of credits at a port", unit="bytes", source="ExpressPass: 8 credits"
-    )
+    credit_burst_bytes: Size = param("168B", "token bucket of the credits", source="ExpressPass: 2 credits")
+    credit_limit_bytes: Size = param("672B", "largest queue of credits at a port", source="ExpressPass: 8 credits")

@@ -37,12 +37,7 @@ class RcpStamp(Component):
         low=0,
     )
     max_slot_ps: Time = param(
-        "10ms",
-        "longest slot; otherwise the mean RTT",
-        unit="ps",
-        symbol="upd_timeslot",
-        source="RCP ns-2 code",
-        low=10_000,
+        "10ms", "longest slot; otherwise the mean RTT", symbol="upd_timeslot", source="RCP ns-2 code", low=10_000
     )
 
     class Egress(Record):

@@ -15,10 +15,8 @@ class Red(Component):
 
     at_reference: ClassVar[tuple[str, ...]] = ("kmin_bytes", "kmax_bytes")
 
-    kmin_bytes: Size = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", source="DCQCN, fig. 5")
-    kmax_bytes: Size = param(
-        "200kB", "always mark above this queue", unit="bytes", symbol="K_max", source="DCQCN, fig. 5"
-    )
+    kmin_bytes: Size = param("5kB", "no marks up to this queue", symbol="K_min", source="DCQCN, fig. 5")
+    kmax_bytes: Size = param("200kB", "always mark above this queue", symbol="K_max", source="DCQCN, fig. 5")
     pmax: float = param(0.01, "marking probability at kmax", symbol="P_max", source="DCQCN, fig. 5", low=0.0, high=1.0)
     reference_bps: OptionalRate = param(
         None, "link rate at which the thresholds hold; they scale with the rate; 0: no scaling", unit="bps"
@@ -72,7 +70,7 @@ class EcnStep(Red):
 
     at_reference: ClassVar[tuple[str, ...]] = ("kmin_bytes",)
 
-    kmin_bytes: Size = param("22.5kB", "mark above this queue", unit="bytes", symbol="K", source="Dart, VI-A")
+    kmin_bytes: Size = param("22.5kB", "mark above this queue", symbol="K", source="Dart, VI-A")
 
     def on_port(params, port, egress):
         scale = port.rate_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0

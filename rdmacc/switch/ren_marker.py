@@ -42,7 +42,7 @@ class RenMarker(Component):
     """Mark packets by the queue and the idle time of their port."""
 
     base_rtt_ps: Time = param(
-        Scaled("10us", rtt="10us"), "base round trip", unit="ps", source="REN, 6: 10 us; 48 us in its testbed", low=16
+        Scaled("10us", rtt="10us"), "base round trip", source="REN, 6: 10 us; 48 us in its testbed", low=16
     )
     period_ps: OptionalTime = param(None, "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
     reading: Reading = param(

@@ -20,7 +20,6 @@ class SelectiveDrop(Component):
     threshold_bytes: Size = param(
         "6kB",
         "longest queue that an unscheduled packet may cause",
-        unit="bytes",
         symbol="K",
         source="Aeolus: 4 packets of 1.5 kB",
         low=0,

@@ -23,11 +23,11 @@ name that ends in ``_ps``; ``ps(number)`` turns computed picoseconds into a time
 
 from rdmacc.units.converters import GB, MB, B, KiB, MiB, bps, gbps, kB, kbps, mbps, ms, ns, ps, s, us
 from rdmacc.units.formatting import format_rate, format_size, format_time
-from rdmacc.units.parsing import Number, Picoseconds, Quantity, rate_bps, size_bytes, time_ps
+from rdmacc.units.parsing import Number, Picoseconds, Quantity, base_unit, rate_bps, size_bytes, time_ps
 from rdmacc.units.transmission import cut_ps, transmission_ps
 
 __all__ = [
-    "GB", "MB", "B", "KiB", "MiB", "Number", "Picoseconds", "Quantity", "bps", "cut_ps", "format_rate", "format_size",
-    "format_time", "gbps", "kB", "kbps", "mbps", "ms", "ns", "ps", "rate_bps", "s", "size_bytes", "time_ps",
-    "transmission_ps", "us",
+    "GB", "MB", "B", "KiB", "MiB", "Number", "Picoseconds", "Quantity", "base_unit", "bps", "cut_ps", "format_rate",
+    "format_size", "format_time", "gbps", "kB", "kbps", "mbps", "ms", "ns", "ps", "rate_bps", "s", "size_bytes",
+    "time_ps", "transmission_ps", "us",
 ]  # fmt: skip

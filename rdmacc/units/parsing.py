@@ -129,6 +129,13 @@ def _picoseconds(number: Any) -> Any:
     return Picoseconds(number) if isinstance(number, int) else number
 
 
+def base_unit(text: str) -> str:
+    """Return the base unit of a text with a unit, "ps", "bps" or "bytes"; "" for any other text."""
+    match = _TEXT.fullmatch(text)
+    bases = {"ps": _TIME, "bps": _RATE, "bytes": _SIZE}
+    return next((base for base, known in bases.items() if match and match[2] in known), "")
+
+
 def time_ps(quantity: Quantity, *, field: str = "time", bare_ps: bool = False, least: int = 0) -> int:
     """Return a time in picoseconds.
 

@@ -86,10 +86,10 @@ class Nccl(Parameters):
     )
     hosts_per_node: int = param(1, "GPUs per node, which are consecutive hosts", low=1)
     inner_rate_bps: Rate = param(
-        "3200Gbps", "rate of a GPU's port to the inner network", unit="bps", low=1.0,
+        "3200Gbps", "rate of a GPU's port to the inner network", low=1.0,
         source="astra-sim 518bd51, its validated file of an HGX-H100: 400 GB/s",
     )  # fmt: skip
-    inner_delay_ps: Time = param("936.25ns", "delay of the inner network", unit="ps", low=0, source="the same file")
+    inner_delay_ps: Time = param("936.25ns", "delay of the inner network", low=0, source="the same file")
     pxn: bool = param(
         False, "in an all-to-all, data for another node's GPU go by the inner network to the GPU of its number, which "
         "sends those of its whole node", source="PXN, NCCL 2.12",

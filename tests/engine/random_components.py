@@ -22,7 +22,7 @@ from rdmacc.state import (
 class Trimmer(Component):
     """Cut payloads off when a queue is long, of this packet or of the last one, by a coin."""
 
-    limit_bytes: int = param("8kB", "longest queue", unit="bytes")
+    limit_bytes: int = param("8kB", "longest queue")
 
     def on_enqueue(params, port, packet):
         if port.queue_bytes > 3 * params.limit_bytes:
@@ -37,7 +37,7 @@ class Trimmer(Component):
 class Deflector(Component):
     """Send the first packet of a message elsewhere when its port is crowded, and the others after it."""
 
-    threshold_bytes: int = param("5kB", "crowded above this", unit="bytes")
+    threshold_bytes: int = param("5kB", "crowded above this")
 
     class Chip(Record):
         """Which message was sent where."""

@@ -161,7 +161,7 @@ STEP = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Halver(Component):
-    floor_bps: float = param("1Gbps", "lowest rate", unit="bps")
+    floor_bps: float = param("1Gbps", "lowest rate")
 
     class Sender(Record):
         rate_bps = Float()

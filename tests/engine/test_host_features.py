@@ -152,7 +152,7 @@ def test_a_kept_connection_goes_on_with_its_rate(name):
 class Paced(Component):
     """Sends at a given rate."""
 
-    rate_bps: float = param("1Gbps", "the rate", unit="bps")
+    rate_bps: float = param("1Gbps", "the rate")
 
     class Sender(Record):
         """The rate."""
@@ -190,7 +190,7 @@ def rows_of(result, kind, what="sent", node=None):
 class Asker(Component):
     """A sender that may send only what the receiver credits: one packet for each request, another after each ACK."""
 
-    retry_ps: int = param("20us", "asks again after so long without a credit", unit="ps", low=1)
+    retry_ps: int = param("20us", "asks again after so long without a credit", low=1)
 
     class Transfer(Record):
         """Of a message."""

@@ -63,7 +63,7 @@ def test_every_scheme_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyP
 class Chatty(Component):
     """Paced at a rate, with a request every millisecond."""
 
-    start_bps: float = param("20kbps", "pacing rate", unit="bps")
+    start_bps: float = param("20kbps", "pacing rate")
 
     class Sender(Record):
         """A rate, and when to talk."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 class QueueHint(Component):
     """Keep the longest queue on the way at a target."""
 
-    target_bytes: int = param("30kB", "queue to aim at", unit="bytes", low=1)
+    target_bytes: int = param("30kB", "queue to aim at", low=1)
     gain: float = param(0.02, "largest cut for one ACK, as a share of the rate", low=0.0, high=1.0)
-    step_bps: float = param("20Mbps", "increase for one ACK", unit="bps")
+    step_bps: float = param("20Mbps", "increase for one ACK")
 
     class Sender(Record):
         rate_bps = Float()  # the engine sends no faster than this,
