@@ -22,11 +22,11 @@ Ints = npt.NDArray[np.int64]
 
 
 _FEW_HOSTS = 32
-"""In a network of so few, the times of all pairs take no longer than those of some messages."""
+"""Up to this many hosts, computing all pairs is as fast as computing the pairs that messages use."""
 
 
 class Messages(NamedTuple):
-    """What the paths of messages follow from; M messages."""
+    """What determines the paths of M messages."""
 
     src: Ints
     dst: Ints
@@ -84,7 +84,7 @@ def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints
 
 
 def _of_pairs(fabric: Fabric, scheme: Scheme, src: Ints, dst: Ints) -> tuple[Ints, Ints]:
-    """Return the times of a packet there, and of an ACK back too; in a small network, from a table of all its pairs."""
+    """Return a packet's one-way and round-trip times; a small network has a table of all pairs."""
     payload, header, ack, hosts = scheme.payload_bytes, scheme.header_bytes, scheme.ack_bytes, fabric.hosts
 
     def times(src: Ints, dst: Ints) -> tuple[Ints, Ints]:
@@ -127,7 +127,7 @@ def _of_scheme(fabric: Fabric, scheme: Scheme, rtt: Ints, paths: Paths) -> Ints:
 
 
 def _longest_rtt_ps(fabric: Fabric, paths: Paths, wire_bytes: int, ack_bytes: int) -> int:
-    """Return the longest round trip of messages with a path, 0 without any; other replies take the slowest shortest."""
+    """Return the longest round trip of messages with a path of their own, 0 if none has one."""
     if not len(paths.ports):
         return 0
     forth, back = (packet_ps(fabric, wire) for wire in (wire_bytes, ack_bytes))
@@ -143,7 +143,7 @@ def _longest_rtt_ps(fabric: Fabric, paths: Paths, wire_bytes: int, ack_bytes: in
 def _step(
     fabric: Fabric, scheme: Scheme, messages: Messages, numbers: Ints, ends: Ints, first: Ints, back: int
 ) -> Step:
-    """Return what chooses the ports of messages, by their numbers: their own path, or a hash as in the switches."""
+    """Return the function that picks each message's next port: its own path, or the switches' hash."""
     begins = messages.paths.first[back:-1:2] if len(messages.paths.ports) else np.zeros(len(messages.src), np.int64)
     lengths = messages.paths.first[back + 1 :: 2] - begins if len(messages.paths.ports) else np.zeros_like(begins)
     keys = np.arange(len(messages.src)) if not len(messages.hash_as) else messages.hash_as.astype(np.int64)

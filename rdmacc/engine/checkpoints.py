@@ -42,7 +42,7 @@ def write(path: str | Path, scheme: Scheme, state: dict[str, Any]) -> None:
 
 
 def part_of(path: str | Path) -> Path:
-    """Return where a checkpoint is written; what a killed process has left there is overwritten."""
+    """Return the temporary file of a checkpoint; leftovers of a killed process are overwritten."""
     return Path(path).with_name(f".{Path(path).name}.part")
 
 
@@ -91,7 +91,7 @@ def _code_of(scheme: Scheme) -> dict[str, Any]:
 
 @cache
 def _versions() -> dict[str, str]:
-    """Return what must be the same where a checkpoint is loaded."""
+    """Return the versions that must match when a checkpoint is loaded."""
     text = own_text(lambda name: not name.startswith(_UNUSED))
     packages = {name: metadata.version(name) for name in ("numba", "numpy", "pandas")}
     code = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -50,7 +50,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def told(method: _Method) -> _Method:
-    """Decorate a method that changes an engine from outside: its calls are kept in the engine's `told`."""
+    """Decorate a method that changes an engine from outside: calls are recorded in the engine's `told`."""
 
     @wraps(method)
     def telling(self: Any, *args: Any) -> Any:
@@ -85,7 +85,7 @@ def held_interrupts() -> Iterator[None]:
 
 
 class FaultEvent(NamedTuple):
-    """One change."""
+    """A change of links or NICs."""
 
     time_ps: int
     what: int
@@ -107,11 +107,11 @@ class FaultEvents:
         return self._pending[-1].time_ps if self._pending else NEVER
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the plan, which whoever restores this has."""
+        """Leave out the plan: whoever restores this sets it."""
         return vars(self) | {"_plan": None}
 
     def copy(self, plan: Plan, now: int) -> FaultEvents:
-        """Return a copy that goes on by itself, with the faults to come of a plan."""
+        """Return an independent copy, with the future faults of a plan."""
         twin = copy(self)
         past = {one for one in self._plan.fault_events if one.time_ps <= now}
         cut = [one for one in self._pending if one.what == CUT_OFF]
@@ -121,7 +121,7 @@ class FaultEvents:
         return twin
 
     def note_plan(self, plan: Plan) -> None:
-        """Go on with a plan of more messages; those that are cut off already fail before they start."""
+        """Switch to a plan of more messages; new ones that are already cut off fail before they start."""
         self._reasons = np.pad(self._reasons, (0, plan.n_qps - self._plan.n_qps))
         self._plan, cut = plan, self._reasons > 0
         if self.fabric.down_ports:
@@ -241,7 +241,7 @@ def _switched(
 
 
 def _downs(fabric: Fabric, downs: Sequence[LinkDown]) -> list[FaultEvent]:
-    """Return when links go down and come back, and when routes do without them."""
+    """Return when links go down and come back, and when routes change."""
     links = [tuple(sorted((fabric.port(*one.link), fabric.port(*reversed(one.link))))) for one in downs]
     found = [FaultEvent(time, what, ports) for ports, what, time in _switched(downs, links, DOWN, UP)]
     late = [time_ps(one.convergence_ps, bare_ps=True) for one in downs]

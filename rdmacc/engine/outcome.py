@@ -32,7 +32,7 @@ LATER_BYTES = 2**20  # rows that take more are not kept for the columns that may
 
 
 class Columns(Mapping[Any, npt.NDArray[Any]]):
-    """Columns by type and place in rows of bytes; of a small table each is read when it is wanted."""
+    """Columns at offsets in rows of bytes; those of a small table are read on demand."""
 
     def __init__(
         self, rows: npt.NDArray[np.uint8], places: Mapping[Any, tuple[Any, int]], dtype: type[Any] | None = None
@@ -61,7 +61,7 @@ class Columns(Mapping[Any, npt.NDArray[Any]]):
 
 @dataclass
 class RunOutcome:
-    """Counters of a simulation, so far: an entry for each message, row of computation, port or node number."""
+    """A simulation's counters so far, by number of message, row of computation, port or node."""
 
     messages: Mapping[str, npt.NDArray[np.int64]]
     computation: Mapping[str, npt.NDArray[np.int64]]
@@ -92,7 +92,7 @@ class RunOutcome:
 
 @dataclass
 class PfcState:
-    """Who waits on whom at an instant, for the search for deadlocks."""
+    """Who waits on whom at an instant: the input of the search for deadlocks."""
 
     ingress: dict[tuple[int, int], tuple[int, int]]
     """Bytes of ingress and headroom by (port, class), if the neighbour is paused and nothing is under way from it."""
@@ -101,7 +101,7 @@ class PfcState:
 
 
 class Engine(Protocol):
-    """What a simulation asks of an engine."""
+    """The interface of an engine."""
 
     name: str
     plan: Plan
@@ -151,7 +151,7 @@ class Engine(Protocol):
     ended: list[int]  # awaited messages that have been delivered or have failed; the run returns at each
 
     def end_instant(self) -> int:
-        """Return when this instant has ended; the engine may be there already, if nothing else happens at it."""
+        """Return the end of the current instant, and advance to it if nothing else happens before."""
 
     def add(self, one: Addition) -> bool:
         """Add a message, which starts at its time and is awaited; return False if it needs `regrow` first."""
@@ -163,7 +163,7 @@ class Engine(Protocol):
         """Return from `run` when a message is delivered or has failed."""
 
     def fork(self, plan: Plan) -> Engine:
-        """Return an independent copy, on a plan of all messages; faults to come, parameters, chance may be others."""
+        """Return an independent copy on a plan of all messages; its future faults, parameters and chance may differ."""
 
     def saved(self, plan: Plan) -> dict[str, Any]:
         """Return the state for a checkpoint."""

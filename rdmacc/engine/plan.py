@@ -186,7 +186,7 @@ def checked_seed(seed: Any) -> int:
 
 
 def setting_of(topology: nx.Graph[Any] | Fabric, workload: Workload, scheme: Scheme, seed: int) -> Setting:
-    """Return what does not depend on probes, faults and, unless it chooses paths, the seed."""
+    """Return the part of a plan that depends on neither probes nor faults, nor on the seed unless it chooses paths."""
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     if scheme.spans_ports:
         single = _with_paths_by_packet(fabric, scheme, workload)
@@ -225,7 +225,7 @@ def plan_of(
 
 
 def _with_faults(setting: Setting, faults: Sequence[Fault], seed: int, chance: int) -> dict[str, Any]:
-    """Return what faults decide; without any, no key of theirs is used."""
+    """Return what depends on faults; without any, their keys are not used."""
     fabric = setting.fabric
     loss_data, loss_control = losses_of(fabric, faults)
     offsets, jitter = clocks_of(fabric, faults, stream_key(seed, CLOCK_OFFSETS))

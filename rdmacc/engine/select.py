@@ -62,7 +62,7 @@ def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) ->
 
 @cache
 def _compiled() -> tuple[Any, Any, Any]:
-    """Return the compiled engine, and what tells plans apart for it."""
+    """Return a compiled engine, a reused one if possible, and the key of its kind."""
     with uncollected():
         from rdmacc.engine.compiled.engine import CompiledEngine
         from rdmacc.engine.compiled.tables.tables import is_plain, kind_of
@@ -78,6 +78,6 @@ def load_engine(plan: Plan, saved: dict[str, Any]) -> Engine:
 
 
 def give_back(engine: Engine) -> None:
-    """Keep the memory of an engine that nobody uses any longer, for the next run of its kind."""
+    """Keep an engine that is no longer in use for the next run of its kind."""
     if getattr(engine, "may_rewind", False):
         _SPARE.get(_compiled()[2](engine.plan), lambda: engine)

@@ -49,7 +49,7 @@ class Pair(NamedTuple):
 
     @classmethod
     def columns(cls, plan: Plan, numbers: npt.NDArray[np.int64]) -> Pair:
-        """Return these of some queue pairs of a plan, as arrays, or as a number if it is the same for all."""
+        """Return the fields of some queue pairs of a plan: arrays, or one number where all are equal."""
         rates, scheme, nic, reply_nic = plan.fabric.port_rate_bps, plan.scheme, plan.qp_port, plan.reply_port
         found: list[Any] = [
             numbers, plan.qp_chance_key[numbers], plan.qp_reply_chance_key[numbers], plan.qp_src[numbers],
@@ -132,7 +132,7 @@ class Additions:
         return Addition(number, qp, src, dst, size_bytes, packets, start_ps, priority, way, self._keys)
 
     def _way(self, number: int, src: int, dst: int) -> tuple[Any, ...]:
-        """Return what a queue pair has that all between the same ports have."""
+        """Return the fields that all queue pairs between the same ports share."""
         scheme, rates = self._plan.scheme, self._plan.fabric.port_rate_bps
         port, reply_port, paths = self._port(number, src, dst), self._port(number, dst, src), 1
         if scheme.routing == "source":
@@ -154,7 +154,7 @@ class Additions:
         return int(choices[hash63(int(salts[src]), number) % len(choices)])
 
     def _times_of(self, number: int, src: int, dst: int, port: int, reply_port: int) -> tuple[int, int]:
-        """Return base RTT and delay; of all queue pairs between two hosts alike if all their paths are."""
+        """Return base RTT and delay, kept for the two hosts if all their paths are alike."""
         plan = self._plan
         ends, ports = (np.array([src]), np.array([dst])), (np.array([port]), np.array([reply_port]))
         one = Messages(
@@ -232,7 +232,7 @@ class Sent:
         return self._n_over < len(self._rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what a plan of all messages gives anew."""
+        """Leave out what can be made again from a plan of all messages."""
         return vars(self) | {"_additions": None}
 
     def draw_anew(self) -> None:
@@ -296,7 +296,7 @@ class Sent:
         return one
 
     def work(self, count: int | None = None) -> Any:
-        """Return what a plan of all messages, or of the first ones, is made of."""
+        """Return the workload of all messages, or of the first `count`."""
         return self.frame(count) if self._rows else self._given.given
 
     def frame(self, count: int | None = None) -> pd.DataFrame:

@@ -187,7 +187,7 @@ def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
 
 
 def _places(sizes: tuple[int, ...]) -> tuple[Ints, npt.NDArray[np.uint64]]:
-    """Return which stream each key is of, and how far it is on that."""
+    """Return the stream of each key, and its position there."""
     return np.repeat(np.arange(len(sizes)), sizes), steps_to(np.concatenate(list(map(np.arange, sizes))))
 
 
@@ -196,7 +196,7 @@ _MOST_KEPT = 2**16  # keys: what a large network or workload needs would stay in
 
 
 def keys(seed: int, counts: dict[int, int], path_seed: int | None = None) -> Iterator[Ints]:
-    """Yield the keys of the streams of chance for purposes, as many as are wanted for each."""
+    """Yield each purpose's keys of chance, as many as it needs."""
     sizes = tuple(counts.values())
     of_paths, places = seed if path_seed is None else path_seed, _kept_places if sum(sizes) <= _MOST_KEPT else _places
     which, steps = places(sizes)

@@ -109,7 +109,7 @@ def _cuts(engine: Engine, fabric: Fabric, number: int) -> Iterator[str]:
 
 
 def _cut_at(fabric: Fabric, first: int, dst: int, is_cut: npt.NDArray[np.bool_]) -> tuple[list[int], bool]:
-    """Return the ports where paths between two hosts are cut, and whether any path is intact."""
+    """Return the ports at which paths between two hosts are cut, and whether any path is intact."""
     todo, seen, cut, is_open = [first], {first}, [], False
     while todo:
         port = todo.pop()
@@ -239,7 +239,7 @@ class Progress:
         return self.retries > self._most_retries and now - self.since_ps >= self._least_ps
 
     def _begin(self, engine: Engine) -> None:
-        """Start counting from the current time."""
+        """Restart the count at the current time."""
         self.since_ps = self._moved_ps = engine.now
         self.retries = self._round_end_ps = 0
 

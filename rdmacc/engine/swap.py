@@ -1,4 +1,4 @@
-"""What a copy of a simulation may change of its scheme: parameters that only handlers read."""
+"""Parameters that a fork may change: those that only handlers read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ def check_swap(old: Plan, new: Plan, parameters: Mapping[str, Any]) -> None:
 
 
 def sets_ports(old: Scheme, new: Scheme) -> bool:
-    """Return whether a component differs that computes at ports, once, what its handlers read: thresholds."""
+    """Return whether a changed component computes values such as thresholds once, at ports."""
     pairs = zip(old.components, new.components, strict=True)
     return any(one != other and "on_port" in one.handlers() for one, other in pairs)
 
@@ -46,7 +46,7 @@ def _is_port_state_lost(old: Scheme, new: Scheme) -> bool:
 
 
 def _shape(scheme: Scheme) -> list[Any]:
-    """Return what state and tables depend on."""
+    """Return the part of a scheme that state and tables depend on."""
     parts = scheme.components
     values = [getattr(scheme, one.name) for one in fields_of(scheme)]
     own = [value for value in values if not isinstance(value, Component | tuple)]

@@ -50,7 +50,7 @@ class Trace:
         self._silent = frozenset(() if plan.is_whole else np.flatnonzero(~is_host).tolist())
 
     def watch(self, message: int, port: int) -> None:
-        """Note from now on what a port sends, if a message that queues there is one of those to note."""
+        """Record what a port sends from now on, if a message to explain queues there."""
         if self._only is not None and message in self._only:
             self._watched.add(port)
 
@@ -66,7 +66,7 @@ class Trace:
         )
 
     def add_stop(self, time_ps: int, port: int, qp: int, stop: int, message: int) -> None:
-        """Note what stops a queue pair from now on; `message` is one of its messages."""
+        """Record what stops a queue pair from now on; `message` is one of its messages."""
         if self._only is not None and message not in self._only:
             return
         self._rows.append((time_ps, port, -1, qp, 0, STOPPED, stop, 0, 0))

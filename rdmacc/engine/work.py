@@ -121,7 +121,7 @@ def dependencies(frame: pd.DataFrame, computes: npt.NDArray[np.bool_]) -> tuple[
 def _waits(
     computes: npt.NDArray[np.bool_], waiting: Int32s, wanted: Int32s, delay_ps: Ints
 ) -> tuple[Ints, Dependents | None]:
-    """Return the same of the pairs of a waiting row and one that it waits for."""
+    """Return the same, given the pairs of a waiting row and one that it waits for."""
     count = len(computes)
     if not len(waiting) and not computes.any():
         return np.zeros(count, np.int64), None
@@ -136,10 +136,10 @@ def _waits(
 LATEST_PS = 10**18
 """Latest start of a message, which keeps sums of times below NEVER."""
 _MANY = 1000
-"""Messages from which on one number in the place of equal ones saves enough memory to look for it."""
+"""From this many messages on, storing one number for equal values saves enough memory to check for it."""
 _OPTIONS = (*PATH_COLUMNS, "priority", "in_turn")
 _FEW = 4096
-"""Rows of a workload up to which its numbers are kept for the next run: to compare more takes too long."""
+"""Up to this many rows, a workload's numbers are kept for the next run; comparing more takes too long."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,7 +166,7 @@ class Work:
     paths: Paths
     """Of the messages that have one of their own; no steps where none has."""
     kept: Kept = field(default_factory=Kept)
-    """What was made of it and more."""
+    """Results computed from this, for reuse."""
 
     @property
     def workload(self) -> pd.DataFrame:
@@ -196,7 +196,7 @@ def work_on(fabric: Fabric, workload: Any) -> Work:
 
 
 def _content_of(frame: pd.DataFrame) -> Any:
-    """Return what tells a frame from others, block by block: pandas takes five times as long for values and types."""
+    """Return a key of a frame's content, by block: five times as fast as through pandas' values and types."""
     manager: Any = frame._mgr
     axes, types, parts = (frame.columns, frame.index), [], []
     for block in manager.blocks:
@@ -208,7 +208,7 @@ def _content_of(frame: pd.DataFrame) -> Any:
 
 
 def _listed(values: Any) -> Any:
-    """Return what tells an array's values from others of its type."""
+    """Return a key of an array's values."""
     if isinstance(values, pd.arrays.NumpyExtensionArray):
         values = values.to_numpy()
     if isinstance(values, np.ndarray) and values.dtype != np.object_:
@@ -269,7 +269,7 @@ def _collectives_of(schedule: Schedule) -> tuple[Ints, pd.DataFrame]:
 
 
 def _scheduled_work(fabric: Fabric, given: Schedule | Recipe) -> Work | None:
-    """Return the work of a schedule's frame without the frame; None if a check has anything to change or to say."""
+    """Return a schedule's work without building its frame; None if a check would change or reject anything."""
     schedule = given.make() if isinstance(given, Recipe) else given
     count, size, start_ps = len(schedule), schedule.column("size_bytes"), schedule.column("start_ps")
     duration_ps = schedule.column("duration_ps")
@@ -305,7 +305,7 @@ def _starts(start_ps: Ints) -> Ints:
 
 
 def narrow(numbers: npt.NDArray[Any]) -> Int32s:
-    """Return counts and indices as 32-bit integers, as in the records: that halves a million messages."""
+    """Return counts and indices as 32-bit integers, as in the records, which halves their memory."""
     return numbers.astype(np.int32)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 RANK_SHIFT = 58
-"""An event's rank is its class, counted from 1, shifted by so much, plus the number of what it belongs to."""
+"""An event's rank: its class, counted from 1, shifted by this, plus the number of its message, port or other owner."""
 
 _TICK_SHIFT, ORDER_SHIFT = 28, 32  # with a tick: bit offset of the class; the order sits above it
 
@@ -24,7 +24,7 @@ RANK_MASK = (1 << RANK_SHIFT) - 1
 _TICK_NUMBERS, _TICK_CLASSES = (1 << _TICK_SHIFT) - 1, (1 << ORDER_SHIFT - _TICK_SHIFT) - 1
 
 LAST_ORDER = _ORDER_MASK = (1 << 63 - ORDER_SHIFT) - 1
-"""Comes after all others of its instant."""
+"""The order of what comes last in its instant."""
 
 _CLASSES = (
     "start", "deliver", "wake", "shape", "pace", "sender_timer", "receiver_timer", "transfer_timer", "endpoint_timer",

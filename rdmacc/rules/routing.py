@@ -58,7 +58,7 @@ def way_by_distance(salt, key, distance, count):
 
 
 def way_in_turn(switch, column, turn, count):
-    """Choose the ways towards an attachment of hosts in turn."""
+    """Choose among the ways towards a host's switch in turn."""
     return modulo(hash63(switch.salt, column) + turn, count)
 
 
@@ -68,7 +68,7 @@ def flowlet_place(key):
 
 
 def first_in_scan(switch, count):
-    """Return the way at which a look for the shortest queue begins: at random, so that equal queues share the load."""
+    """Return the random way at which the search for the shortest queue begins, so that equal queues share the load."""
     switch.spray_count += 1
     return modulo(hash63(switch.salt, switch.spray_count - 1), count)
 

@@ -44,15 +44,15 @@ _NOW, _UNFINISHED, _EVENTS, _FIRST_ENDED, _RESERVE, _NODE_BITS = (
     _PLACES[name][1] // 8 for name in ("now_ps", "unfinished", "events", "first_ended", "reserve_packets", "node_bits")
 )
 _CAPACITY, _HEAP, _WHEEL = (_PLACES[name][1] // 8 for name in ("event_capacity", "heap_length", "wheel_count"))
-"""Where they are among the words of a row of globals."""
+"""Their word offsets in a row of globals."""
 
 _times_at = reader(MESSAGE, "start_ps", "delivered_ps", "acked_ps", "failed")
 _next_ended_at = reader(MESSAGE, "next_ended")
 _ADDED = Struct("12q")  # what `layout.ADDED` begins with
 
 _LEAST_ROOM, _TIMES_MORE = 2**10, 15
-"""Messages that there is room for beyond those so far: at least, and by how many times. To plan anew takes time
-for each message so far; rows take memory when they are used."""
+"""Room for messages to come: the least number, and as a multiple of those so far. A new plan takes time for each
+message so far, while unused rows take no memory."""
 
 _MOST_ARMED = 1 + 2 * MAX_SLOTS  # events that a message and on_open of its queue pair schedule, at most
 
@@ -72,7 +72,7 @@ class CompiledEngine(Tables):
         self._begin(order, threads)
 
     def rewind(self, plan: Plan, order: str, threads: int) -> CompiledEngine:
-        """Return this engine for another run, of the same kind."""
+        """Reset this engine for another run of the same kind."""
         is_alike = plan.kept is self.plan.kept and (order, threads) == (self._asked_order, self.pool.asked)
         if is_alike and not self.has_grown and (self.is_early or not self.hooks.may_arm_on_open):
             self._rewind(plan)
@@ -100,7 +100,7 @@ class CompiledEngine(Tables):
         self._set_up()
 
     def be_ready(self) -> None:
-        """Begin what is not in the tables."""
+        """Reset the state that is kept outside the tables."""
         self.told: Told = []
         self.ended: list[int] = []  # awaited messages that have been delivered or have failed, since a user last looked
         self._livelock = Livelock(self.plan)
@@ -134,7 +134,7 @@ class CompiledEngine(Tables):
         caught.raise_again()
 
     def _call(self, hook: str, raw: npt.NDArray[np.uint8], rows: npt.NDArray[np.int64], is_armed: bool = True) -> bool:
-        """Call on_open or on_port for rows; schedule the timers they set or not; return whether they set one."""
+        """Call on_open or on_port for rows, and return whether any set a timer; schedule these if asked to."""
         call = self._call_of(hook, raw, rows)
         if not call[0]:
             return False
@@ -144,14 +144,15 @@ class CompiledEngine(Tables):
         return bool(due)
 
     def _call_of(self, hook: str, raw: npt.NDArray[np.uint8], rows: npt.NDArray[np.int64]) -> tuple[int, ...]:
-        """Return what the kernel is called with for on_open or on_port."""
+        """Return the arguments of the kernel's call of on_open or on_port."""
         stride = self.layout.row_bytes["qp" if hook == "on_open" else "port"]
         return self.hooks.addresses[hook], int(raw.ctypes.data), stride, int(rows.ctypes.data), len(rows)
 
     def _opens_early(self) -> bool:
-        """Return whether all queue pairs are open from the start: few, or something else than their packets reads them.
+        """Return whether all queue pairs must be open from the start.
 
-        Or on_open sets a timer. Whether it does is tried out, on other memory.
+        They are if there are few, if anything but their own packets reads them, or if on_open sets a timer, which we
+        test on a copy.
         """
         plan, hooks = self.plan, self.hooks
         if plan.n_qps <= BLOCK or plan.dependents is not None or plan.watches or hooks.timers["Endpoint"]:
@@ -238,7 +239,7 @@ class CompiledEngine(Tables):
         return True
 
     def _list(self, one: Addition) -> None:
-        """Note a message where handlers look for those to a host, or are checked by the number of messages."""
+        """Update what handlers and checks read of all messages: those to a host, and their number."""
         if self.hooks.addresses["on_advertise"] and one.way is not None:
             self._fill_advertised(np.append(self._qp_dst, one.dst))
         if self.hooks.addresses["on_candidate"]:
@@ -251,7 +252,7 @@ class CompiledEngine(Tables):
             self.trail["n_messages"] = one.number + 1
 
     def regrow(self, plan: Plan, one: Addition) -> None:
-        """Make room for a message, and for more: on a plan of all messages before it."""
+        """Rebuild the tables on a plan of all earlier messages, with room for this one and more."""
         state, kept = state_of(self, plan), (self.told, self.ended)
         spare = max(_LEAST_ROOM, _TIMES_MORE * plan.n_messages, one.packets // 256 + 1)
         CompiledEngine.__init__(self, plan, self._asked_order, self.pool.asked, spare)
@@ -282,7 +283,7 @@ class CompiledEngine(Tables):
         return twin
 
     def saved(self, plan: Plan) -> dict[str, Any]:
-        """Return what `loaded` makes an engine of, with parts of the tables themselves."""
+        """Return the state that `loaded` restores; some of it is views of the tables."""
         asked = self._asked_order, self.pool.asked, self.spare, self.told, self.ended
         return {"state": state_of(self, plan), "asked": asked}
 
@@ -313,7 +314,7 @@ class CompiledEngine(Tables):
         return now + 1
 
     def _note_ended(self) -> None:
-        """Note which awaited messages have ended, and let the kernel go on."""
+        """Collect the awaited messages that have ended, and clear the kernel's stop."""
         state, memory, stride = self.words, self._memory["message"], self.layout.row_bytes["message"]
         number, found = state[_FIRST_ENDED], list[int]()
         while number >= 0:
@@ -326,7 +327,7 @@ class CompiledEngine(Tables):
         state[_FIRST_ENDED] = -1
 
     def _fault(self, ports: Sequence[int], what: int) -> None:
-        """Change ports between two events, which may take more memory than an event does."""
+        """Apply a fault to ports between two events; it may need more memory than an event does."""
         self.windows.leave()
         state, first = self.globals, self.plan.fabric.node_first_port
         for number in ports:
@@ -406,9 +407,9 @@ class CompiledEngine(Tables):
             self.globals["now_ps"] = until_ps
 
     def _run_briefly(self, until_ps: int) -> bool:
-        """Run while messages are awaited, in the order of time; return whether that was all.
+        """Run in the order of time while messages are awaited; return False if `run` has to go on.
 
-        An end may be a few events away: the care that `run` takes, of what is seldom, would take most of the time.
+        The next end may be a few events away, and `run`'s checks for rare cases would take most of the time.
         """
         state = self.words
         with Catcher(self) as caught:
@@ -424,7 +425,7 @@ class CompiledEngine(Tables):
 
     @held_interrupts()
     def _run_kernel(self, until_ps: int, max_events: int) -> int:
-        """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
+        """Run the kernel, growing its tables whenever it asks; return why it stopped."""
         while True:
             is_in_windows = bool(self.globals["node_bits"])
             stop_ps, count, wait = until_ps, max_events, self.windows.resume_event - self.events
@@ -476,7 +477,7 @@ class CompiledEngine(Tables):
 
     @property
     def order(self) -> str:
-        """The order in which events ran; where it was that of time, why."""
+        """The order in which events ran, and the reason if it was that of time."""
         return self.windows.order
 
     def outcome(self) -> RunOutcome:

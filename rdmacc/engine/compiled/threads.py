@@ -1,10 +1,9 @@
-"""Threads: in a window the nodes do not feel each other, so each thread lets its own do what they do.
+"""Threads: nodes are independent within a window, so each thread simulates its own.
 
-Each thread runs the kernel with its own row of globals. Most of it is a copy of the first one's: addresses of tables
-and the scheme's constants. Its own are the queue of events, free rows of packets, the messages that start at its nodes,
-and totals, which are added to the first one's. Rows of nodes and ports are written only by the thread that they belong
-to, and those of packets by the thread of the node, or the end of the link, where the packet is. What crosses over is in
-`rdmacc.engine.compiled.kernel.windows`.
+Each thread runs the kernel with its own row of globals. Most of the row is a copy of the first thread's: addresses of
+tables and the scheme's constants. A thread has its own event queue, free packets, message starts and totals, which are
+added to the first thread's. It alone writes the rows of its nodes and ports, and the row of a packet while that is at
+one of its nodes or on a link to one. `rdmacc.engine.compiled.kernel.queues` passes packets between threads.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _OWN = [
     "samples", "sample_count", "sample_capacity", "traces", "trace_count", "trace_capacity", "free_head", "free_count",
     "packet_count", "packet_capacity", "notice_packet",
 ]  # fmt: skip
-"""What a thread keeps between the times that windows run."""
+"""Fields that a thread keeps while windows are not running."""
 
 _COUNTED = [*TOTALS, "unfinished", "undelivered", "visits"]
 
@@ -48,16 +47,16 @@ Numbers = npt.NDArray[np.int64]
 
 
 def racks_of(fabric: Fabric) -> npt.NDArray[np.int32]:
-    """Return the switch that each host is attached to, or that its first link leads to."""
+    """Return each host's switch: that of its first link."""
     return fabric.port_peer[fabric.node_first_port[fabric.hosts]]
 
 
 def threads_of(fabric: Fabric, load: npt.NDArray[np.float64], count: int) -> Numbers:
-    """Return a thread for each node.
+    """Return the thread of each node.
 
-    A rack is not cut: hosts are with the switch that they are attached to. Each thread gets racks of successive numbers
-    with as much load as the others'. Other switches, above the racks or at further links of hosts, go where most of
-    their links lead, or of these threads to the one with the least load; those without a path to any host to thread 0.
+    Hosts go with their switch, so no rack is split. Each thread gets consecutive racks with an equal share of the load.
+    Other switches go to the thread that most of their bandwidth leads to, the least loaded one if several tie; switches
+    without a path to any host go to thread 0.
     """
     switch = racks_of(fabric)
     load = load.astype(float)
@@ -89,7 +88,7 @@ def threads_of(fabric: Fabric, load: npt.NDArray[np.float64], count: int) -> Num
 
 
 def _checked(owners: Numbers, count: int, fabric: Fabric) -> Numbers:
-    """Raise an error unless each node has a thread: the kernel would write into memory that is not its own."""
+    """Raise an error unless each node has a thread; the kernel would write out of bounds."""
     strays = np.flatnonzero((owners < 0) | (owners >= count))
     if len(strays) or len(owners) != fabric.n_nodes:
         names = ", ".join(str(fabric.names[node]) for node in strays[:8].tolist())
@@ -113,7 +112,7 @@ class _Worker:
 
 
 class ThreadPool:
-    """The threads of a simulation, or the only one; the first one's row and queue are the engine's."""
+    """A simulation's threads; the first one's row and queue are the engine's."""
 
     def __init__(self, engine: CompiledEngine, asked: int) -> None:
         self._engine: CompiledEngine = proxy(engine)  # so that an engine goes with its last reference
@@ -129,7 +128,7 @@ class ThreadPool:
 
     @property
     def account(self) -> str:
-        """How many threads ran; if they are fewer than asked for, why."""
+        """How many threads ran, and why if they are fewer than asked for."""
         ran = self.count if self._engine.globals["visits"] else 1
         if ran == self.asked:
             return str(ran)
@@ -146,7 +145,7 @@ class ThreadPool:
         return int(self._engine.globals["window_events"]) / (self.count * longest) if longest else 1.0
 
     def _recruit(self) -> None:
-        """Share the nodes out, and give each thread its memory."""
+        """Assign the nodes to threads, and give each thread its memory."""
         engine, plan = self._engine, self._engine.plan
         fabric = plan.fabric
         load = np.bincount(plan.src, plan.packets, fabric.n_nodes) + np.bincount(plan.dst, plan.packets, fabric.n_nodes)
@@ -179,7 +178,7 @@ class ThreadPool:
             self._addresses[number] = worker.address
 
     def begin(self, events: Numbers, first: int, step: int, window: tuple[int, int]) -> None:
-        """Go into windows of which `step` is the next, with events, and messages from the `first` one on to start."""
+        """Start windows at `step` with the pending events and the messages from `first` on."""
         engine = self._engine
         if self.count > len(self._workers):
             self._recruit()
@@ -220,11 +219,11 @@ class ThreadPool:
                 engine.packet_rows.provide(engine.kernel, worker.rows)
 
     def _place(self, worker: _Worker, place: int) -> int:
-        """Return where a place among all messages that start is among those of a thread."""
+        """Convert a position among all message starts to one among a thread's."""
         return place if self.count == 1 else int(np.searchsorted(worker.places, place))
 
     def end(self) -> None:
-        """Give the first thread the messages that start; its queue gets the events next."""
+        """Return the message starts to the first thread; the caller moves the events."""
         engine = self._engine
         started = self.scheduled_starts
         for worker in self._workers[1:]:
@@ -238,7 +237,7 @@ class ThreadPool:
         state["next_start"] = started
 
     def gather(self) -> None:
-        """Give the first thread the free packets of the others."""
+        """Return the other threads' free packets to the first."""
         first, *others = self._workers
         for worker in others:
             if worker.row["free_count"]:
@@ -249,7 +248,7 @@ class ThreadPool:
 
     @property
     def has_several(self) -> bool:
-        """Whether windows have run on several threads."""
+        """Whether several threads have run."""
         return len(self._workers) > 1
 
     @property
@@ -310,7 +309,7 @@ class ThreadPool:
         return int(verdicts[0])
 
     def _absorb(self, worker: _Worker) -> None:
-        """Add what a thread has counted to what the first one has."""
+        """Add a thread's counters to the first thread's."""
         for name in _COUNTED:
             self._engine.globals[name] += worker.row[name]
             worker.row[name] = 0
@@ -331,7 +330,7 @@ class ThreadPool:
 
 
 def _yield_address() -> int:
-    """Return the address of the system's function that lets other threads run; 0 for none."""
+    """Return the address of the system's yield function; 0 if there is none."""
     try:
         if sys.platform == "win32":
             return ctypes.cast(ctypes.WinDLL("kernel32").SwitchToThread, ctypes.c_void_p).value or 0

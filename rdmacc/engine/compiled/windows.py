@@ -1,20 +1,20 @@
-"""Windows: the events of one node at a time, for as long as the shortest link's delay, in place of all by their time.
+"""Windows: process the events of one node at a time, in windows as long as the shortest link's delay.
 
-What happens at a node is felt at another one only after a link's delay. So the order in which nodes do what they do
-within a window of that length changes nothing, and the kernel lets a node do all of it while its ports, queues and
-packets are in the nearest cache. All windows are as long, within 1.6% of the shortest delay: time, in grains of 128 ps,
-is multiplied by a number of seven bits and shifted. What they rely on:
+What happens at a node reaches another one only after a link's delay. So within a window of that length the order of the
+nodes does not matter, and the kernel processes all events of a node while its ports, queues and packets are in the
+nearest cache. All windows have the same length, within 1.6% of the shortest delay: time, in grains of 128 ps, is
+multiplied by a seven-bit number and shifted. This relies on three things:
 
-- An event belongs to one node (`node_of` in `events`), and reads and writes what is there: its ports, its buffer, its
-  side of queue pairs and messages (`rdmacc.handlers.sides`). What it sends arrives in a later window, where the packet
-  is appended to its link's chain, of which only the receiver takes the head.
-- Ranks of simultaneous events do not depend on when they are scheduled, chance is counted by place, totals are sums.
-- Between windows all nodes have come to the same time. There the kernel pauses, and there the order of time takes over
-  where a run must stop between (a time asked for, a fault event), or may end: from the moment that every message is
-  delivered. Until then no last ACK can arrive in the same window.
+- An event belongs to one node (`node_of` in `events`) and reads and writes only that node's state: its ports, its
+  buffer, its side of queue pairs and messages (`rdmacc.handlers.sides`). What it sends arrives in a later window; the
+  packet is appended to its link's chain, and only the receiver takes the head.
+- Ranks of simultaneous events do not depend on when they were scheduled, chance is counted by place, totals are sums.
+- Between windows all nodes are at the same time. There the kernel pauses, and returns to the order of time before a run
+  must stop inside a window (a given time, a fault event) or may end, which is once every message is delivered: until
+  then no last ACK can arrive in the same window.
 
-A run that ends all the same, as when its last messages fail, and time that stands still, are found when other nodes
-are ahead. Then the run begins again, in the order of time.
+A run that ends earlier, as when its last messages fail, or in which time stands still, is noticed only after other
+nodes have gone ahead. It is then run again in the order of time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LEAST_PS = 2**14  # a shorter window is not worth the change of nodes: 200 byte
 
 _LEAST_PACKETS = 2
 """By default the engine runs in windows if this many packets fit into one on the slowest link, and the network's
-ports do not all fit into the cache. With one packet it is level, or a quarter slower where hardly anything happens."""
+ports do not all fit into the cache. With one packet, windows gain nothing, and cost a quarter in an idle network."""
 
 _FACTOR_BITS = 7  # times have 62 bits, less those of a grain
 
@@ -84,7 +84,7 @@ def why_not_better(engine: CompiledEngine) -> str:
 
 
 def nodes_probed(plan: Plan) -> npt.NDArray[np.int64]:
-    """Return for each probe the node at which its field is written; -1 if that is not one node."""
+    """Return the node at which each probe's field is written; -1 if it is written at several."""
     writers = writers_of(plan.scheme.components) if plan.watches else {}
     found = []
     for watch in plan.watches:
@@ -104,7 +104,7 @@ def nodes_probed(plan: Plan) -> npt.NDArray[np.int64]:
 
 
 def ends_elsewhere(plan: Plan) -> npt.NDArray[np.bool_]:
-    """Return for what ends, messages and computation, whether something at another host waits for it."""
+    """Return for each message and computation whether something at another host waits for its end."""
     found = np.zeros(len(plan.waits_for), np.bool_)
     if plan.dependents is None:
         return found
@@ -131,7 +131,7 @@ def _loses(plan: Plan) -> bool:
 
 
 class Windows:
-    """Takes an engine's kernel into windows and out of them."""
+    """Switches an engine's kernel between windows and the order of time."""
 
     def __init__(self, engine: CompiledEngine, order: str, has_features: bool) -> None:
         self._engine: CompiledEngine = proxy(engine)  # so that an engine goes with its last reference
@@ -151,7 +151,7 @@ class Windows:
         self.rewind()
 
     def rewind(self) -> None:
-        """Be as at the start of a run that had no windows."""
+        """Return to the start, before any window."""
         self._before = 0, 0
         self._until_ps = -1
         self.resume_ps = NEVER  # when windows may go on, if they had to stop for an end of computation
@@ -168,7 +168,7 @@ class Windows:
         return "windows" if self._engine.globals["visits"] else f"time: {self._why_not or 'too little happens'}"
 
     def round_up(self, time_ps: int) -> int:
-        """Return a time if a window begins there, else when the next one does."""
+        """Round a time up to the begin of a window."""
         if self._why_not:
             return time_ps
         return -(-(self._step_of(time_ps - 1) + 1 << self._shift) // self._factor) << GRAIN_BITS
@@ -177,13 +177,13 @@ class Windows:
         return (time_ps >> GRAIN_BITS) * self._factor >> self._shift
 
     def consider(self, until_ps: int) -> None:
-        """Go into windows if that pays until a time at which they must end; the run may return before it."""
+        """Enter windows if that pays before `until_ps`, when they must end."""
         if not self._why_not and until_ps != self._until_ps:
             self._until_ps = until_ps
             self.choose()
 
     def choose(self) -> None:
-        """Go into windows if that pays, from now on."""
+        """Enter windows now if that pays."""
         state, (before_ps, events) = self._engine.globals, self._before
         now, pending = int(state["now_ps"]), int(state["heap_length"]) + int(state["wheel_count"])
         self._before = now, int(state["events"])
@@ -207,12 +207,12 @@ class Windows:
             self._sort(in_windows=True)
 
     def pause(self) -> None:
-        """Go back to the order of time, until the next computation ends for which something at another host waits."""
+        """Return to the order of time until the next computation ends that something at another host waits for."""
         self.leave()
         self.resume_ps = self._far_ps() + 1
 
     def _far_ps(self) -> int:
-        """Return when the next such computation ends; NEVER if none is under way. Rows that wait cost nothing."""
+        """Return when the next such computation ends; NEVER if none is running."""
         engine = self._engine
         if not self._has_far:
             return NEVER
@@ -223,7 +223,7 @@ class Windows:
         return int(events[engine.computation["is_far"][rows] == 1, 0].min(initial=NEVER))
 
     def leave(self, for_good: str = "") -> None:
-        """Go back to the order of time, for good if for a reason; no window may be under way."""
+        """Return to the order of time, between windows; for good if a reason is given."""
         self._why_not = self._why_not or for_good
         self.resume_ps = NEVER
         if self._engine.globals["node_bits"]:
@@ -231,7 +231,7 @@ class Windows:
 
     @held_interrupts()
     def _sort(self, in_windows: bool) -> None:
-        """Sort the pending events by window and node, or by time alone; the starts to come are scheduled one by one."""
+        """Sort the pending events by window and node, or by time alone."""
         engine = self._engine
         state, events = engine.globals, engine.pool.pending()
         messages = events[:, 1] & (1 << RANK_SHIFT) - 1

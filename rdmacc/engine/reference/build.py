@@ -20,7 +20,7 @@ _Thing = TypeVar("_Thing")
 
 
 class _Maker(Generic[_Thing]):
-    """Makes things of a class that have the components' records of their kind, as attributes."""
+    """Creates objects of a class with the components' records of their kind as attributes."""
 
     def __init__(self, net: Core, base: type[_Thing], owner: str) -> None:
         self._records = net.binding.record_slots(owner)

@@ -80,7 +80,7 @@ class Computation(ComputationProgress):
 
 
 Hook = Callable[..., None] | None
-"""The scheme's handlers for an occasion, as one function; None where no component takes part."""
+"""The scheme's handlers of one hook, as one function; None if there are none."""
 
 
 class Core:
@@ -143,7 +143,7 @@ class Core:
         self.reply_counts = [0] * len(KIND_NAMES)
 
     def new_packet(self) -> Packet:
-        """Return a packet that is nothing yet: its kind is NONE."""
+        """Return an empty packet, of kind NONE."""
         packet = self._packet_class()
         packet.priority = self._ack_priority
         return packet

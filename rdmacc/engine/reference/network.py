@@ -153,7 +153,7 @@ class Network(Core):
 
     @told
     def take_chance(self, plan: Plan) -> None:
-        """Draw by a plan's keys."""
+        """Use the keys of chance of another plan."""
         for port in self.ports:
             port.chance_key, port.loss_key = int(plan.chance_key[port.number]), int(plan.loss_key[port.number])
         for number, host in self._hosts.items():
@@ -163,7 +163,7 @@ class Network(Core):
 
     @told
     def take_scheme(self, scheme: Scheme) -> None:
-        """Call handlers with another scheme's parameters."""
+        """Use another scheme's parameters."""
         is_set = sets_ports(self.scheme, scheme)
         self.scheme = scheme
         self.binding.take(scheme)
@@ -176,7 +176,7 @@ class Network(Core):
         raise ConfigError("checkpoint", "of the SimPy engine", "of the compiled engine, whose state is arrays")
 
     def replay(self, until_ps: int) -> None:
-        """Run to a time, whatever ends on the way."""
+        """Run to a time, past any awaited end."""
         while self.unfinished and self.now < until_ps:
             self.run(until_ps)
             self.ended.clear()

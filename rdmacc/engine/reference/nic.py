@@ -90,7 +90,7 @@ class NicPort(Port):
             self.schedule(qp, now)
 
     def join(self, line: list[int], qp: QueuePair) -> None:
-        """Put a queue pair in a line; it counts as one full packet in the queue."""
+        """Append a queue pair to a line, where it counts as one full packet."""
         insort(line, qp.number)
         self.queue_bytes += self._full_bytes
         self.peak_queue_bytes = max(self.peak_queue_bytes, self.queue_bytes)

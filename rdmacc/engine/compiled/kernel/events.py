@@ -1,17 +1,16 @@
-"""The queue of events: a timing wheel of two levels behind a small heap.
+"""The event queue: a two-level timing wheel behind a small heap.
 
-Time is cut into steps of `2**wheel_shift` ps, in each of which a few events fall. The heap holds the events up to the
-end of the current step, in order; a bucket of the near wheel holds those of one later step, unordered; a bucket of the
-far wheel those of as many steps as the near wheel has buckets. What is later still, as a timer of seconds, waits in
-a chain. An event that is pushed goes to its bucket at the cost of a chained row, however many others are pending;
-when the heap is empty, the next bucket is loaded into it. Each wheel has a bit for each bucket, so that empty ones are
-passed 64 at a time.
+Time is divided into steps of `2**wheel_shift` ps, each with a few events. The heap holds the events up to the end of
+the current step, in order. A bucket of the near wheel holds the events of one later step, unordered; a bucket of the far
+wheel those of a whole round of the near wheel. Later events, such as timers of seconds, wait in a chain. Pushing an
+event links one row into its bucket, however many others are pending; when the heap is empty, it is refilled from the
+next bucket. Each wheel has a bit for each bucket, so the search skips 64 empty buckets at a time.
 
-In windows (`rdmacc.engine.compiled.windows`), a step has a bucket for each node, and the heap holds what one node does
-in one step. Buckets are numbered through, step by step, so that the wheels do not know the difference.
+In windows (`rdmacc.engine.compiled.windows`), a step has a bucket for each node, and the heap holds the events of one
+node in one step. Buckets are numbered consecutively, step by step, so the wheels work the same way.
 
-Pending events are what is in the heap, and in the `wheel_count` rows of `nodes` whose time is not NEVER; but while a
-node's window ends, the heap is empty only if no event is pending.
+The pending events are those in the heap and those in the `wheel_count` rows of `nodes` whose time is not NEVER. Except
+at the end of a node's window, an empty heap means that no event is pending.
 """
 
 import numpy as np
@@ -155,13 +154,13 @@ def pop_event(g):
 
 @jit
 def wheel_event(g, time_ps, rank):
-    """Add an event that is due later than what the heap is for."""
+    """Add an event that is due after the heap's step."""
     wheel_push(g, time_ps, rank, bucket_of(g, time_ps, rank))
 
 
 @jit
 def step_of(g, time_ps):
-    """Return the step that a time is in; in windows its length is no power of two (see `Windows`)."""
+    """Return the step of a time; in windows a step's length is no power of two (see `Windows`)."""
     if g.node_bits:
         return (time_ps >> GRAIN_BITS) * g.window_factor >> g.wheel_shift
     return time_ps >> g.wheel_shift
@@ -169,14 +168,14 @@ def step_of(g, time_ps):
 
 @jit
 def bucket_of(g, time_ps, rank):
-    """Return the number of an event's bucket: its step, in windows with the node at which it happens."""
+    """Return an event's bucket: its step or, in windows, its step and node."""
     step = step_of(g, time_ps)
     return (step << g.node_bits) + node_of(g, rank) if g.node_bits else step
 
 
 @jit
 def node_of(g, rank):
-    """Return the node at which an event happens: all that it reads and writes is there."""
+    """Return the node of an event; the event touches no other node's state."""
     number = rank & RANK_MASK
     if rank < DELIVER:
         return message_at(g, number).src if number < g.n_messages else computation_at(g, number).src
@@ -189,7 +188,7 @@ def node_of(g, rank):
 
 @cold
 def node_of_timer(g, rank, number):
-    """As `node_of`, for what is seldom scheduled."""
+    """As `node_of`, for rare events."""
     if rank < PACE:
         return port_at(g, number).node
     if rank < SENDER_TIMER:
@@ -256,7 +255,7 @@ def take_bucket(wheel, bits, bucket):
 
 @jit
 def buckets_ahead(bits, mask, after):
-    """Return how many buckets after one the next bucket with events is, once round at most; 0 if there is none."""
+    """Return the distance to the next non-empty bucket, at most once round the wheel; 0 if all are empty."""
     start = after + 1
     place = start & mask
     word = load_i8(bits + (place >> 6) * 8) & (-1 << (place & 63))
@@ -271,14 +270,14 @@ def buckets_ahead(bits, mask, after):
 
 @jit
 def refill(g):
-    """Go on to the next bucket that has events, and move them to the empty heap."""
+    """Refill the empty heap from the next non-empty bucket."""
     while g.heap_length == 0 and g.wheel_count > 0:
         go_to(g, next_bucket(g))
 
 
 @jit
 def next_bucket(g):
-    """Return the next bucket that has events, or from which on those of the far wheel are to be sorted; else NEVER."""
+    """Return the next non-empty bucket or the next at which the far wheel must be sorted; NEVER if there is neither."""
     if g.wheel_count == 0:
         return NEVER
     ahead = buckets_ahead(g.near_bits, g.near_mask, g.wheel_now & g.near_mask)
@@ -288,7 +287,7 @@ def next_bucket(g):
 
 @jit
 def go_to(g, step):
-    """Go on to a bucket, the next one; its events go to the empty heap."""
+    """Advance to the next bucket and move its events to the empty heap."""
     g.wheel_now = step
     if step == g.beyond_first:
         number = g.beyond_head
@@ -310,7 +309,7 @@ def go_to(g, step):
 
 @jit
 def load_heap(g, number):
-    """Move the events of a chain of rows to where they belong now."""
+    """Redistribute a chain of events to the heap and the wheels."""
     while number >= 0:
         node = g.nodes + number * NODE_BYTES
         time_ps, rank, following = load_i8(node), load_i8(node + 8), load_i8(node + 16)
@@ -329,7 +328,7 @@ def load_heap(g, number):
 
 @jit
 def fetch_rows(g, rank):
-    """Ask for the row that an event of this step will need."""
+    """Prefetch the row that an event of this step will need."""
     rank = rank_without_order(g, rank)
     number = rank & RANK_MASK
     if rank < SHAPE:

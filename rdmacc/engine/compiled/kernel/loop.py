@@ -30,17 +30,17 @@ from rdmacc.engine.compiled.kernel.timers import arm
 DOWN, UP, WORK, STORM, CALM = range(5)  # what `fault_port` does
 
 STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE, MORE_QUEUE_PAIRS, LEFT, AGAIN = range(9)
-"""Why the kernel returns: the time is up or nothing is left; it has run its number of events; memory is short; windows
-cannot go on from here, or should not have come so far."""
+"""Why the kernel returns: it has reached its time or has no event left; it has run its number of events; a table is
+full; windows must pause here, or have gone too far."""
 
 
 @jit
 def look_ahead(g):
-    """Ask for what the events to come will need; the rows of their ports were asked for when their step began.
+    """Prefetch what the next events will need; the rows of their ports were prefetched when their step began.
 
-    The next event is at the root of the heap, the ones after it are mostly among the root's children. A large network
-    waits for memory at each of these steps: packets are asked for while they are children, and what they lead to, once
-    they are here, while they are next.
+    The next event is at the heap's root, and most of those after it are among the root's children. In a large network
+    each of these accesses misses the cache. So we prefetch packets while their event is a child, and what the packets
+    refer to while it is the root.
     """
     rank = rank_at(g, 0)
     if DELIVER <= rank < SHAPE:
@@ -65,7 +65,7 @@ def look_ahead(g):
 
 @jit
 def rank_at(g, place):
-    """Return the rank, without an order, of an event in the heap or of one behind its last, which never comes."""
+    """Return the rank, without its order, of a heap entry; entries past the end hold events that never come."""
     rank = load_i8(g.heap + place * EVENT_BYTES + 8)
     return rank_without_order(g, rank)
 
@@ -82,7 +82,7 @@ def first_packet(g, rank):
 
 @jit
 def fetch_onward(g, rank, packet):
-    """Ask for what a packet will touch that arrives or leaves a queue: a message, a route, a buffer's account."""
+    """Prefetch what a packet touches as it arrives or leaves a queue: its message, route and buffer account."""
     port = port_at(g, rank & RANK_MASK)
     if rank >= WAKE:
         prefetch(ingress_row(g, packet.ingress))
@@ -165,7 +165,7 @@ def dispatch_timer(g, rank, now):
 
 @jit
 def events_with_room(g):
-    """Return for how many events there is memory, whatever they do."""
+    """Return how many events are sure to find memory, whatever they do."""
     room = min(packet_room(g) // g.reserve_packets, event_room(g) // g.reserve_events)
     if g.n_watches:
         room = min(room, (g.sample_capacity - g.sample_count) // g.n_watches)
@@ -292,7 +292,7 @@ def push_events(address, events, count):
 
 
 def find_nodes(address, events, nodes, count):
-    """Write down at which node each event happens, from rows of time and rank."""
+    """Write the node of each event, given rows of time and rank."""
     g = globals_at(address)
     for number in range(count):
         store_i8(nodes + 8 * number, node_of(g, load_i8(events + 16 * number + 8)))

@@ -76,7 +76,7 @@ def after_sender(g, qp_number, message_number, now):
 
 @cold
 def note_end(g, number):
-    """Note that a message has been delivered or has failed, if somebody waits for that."""
+    """Stop the kernel if this message is awaited: it has been delivered or has failed."""
     message = message_at(g, number)
     if message.is_awaited:
         message.is_awaited = 0

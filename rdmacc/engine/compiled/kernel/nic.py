@@ -16,7 +16,7 @@ def line_depth(count: int) -> int:
 
 
 def line_bytes(count: int) -> int:
-    """Return the bytes of the levels below the top."""
+    """Return the size in bytes of the levels below the top."""
     total, words = 0, -(-count // 64)
     for _ in range(line_depth(count) - 1):
         total += words * 8
@@ -220,7 +220,7 @@ def remaining_packets(g, qp):
 
 @jit
 def next_turn(g, port, backlog, cls):
-    """Return the place of the queue pair whose turn it is: the next one, or with the fewest packets to send."""
+    """Return the place of the next queue pair in turn, or of the one with the fewest packets left."""
     place = following(port, backlog, cls, port.served)
     if not g.is_srpt:
         return place
@@ -335,7 +335,7 @@ def send_next_scanning(g, port, now):
 
 @jit
 def turn(g, port, now):
-    """Return the place of the queue pair that may send and whose turn it is, -1 for none."""
+    """Return the place of the first queue pair in turn that may send; -1 if none may."""
     backlog = backlog_of(g, port.number, LINE)
     chosen, fewest = -1, NEVER
     place, first = port.served, -1

@@ -23,7 +23,7 @@ def enqueue(g, port, number, cls, now):
 
 @jit
 def forward(g, port, number, cls, now):
-    """Like `enqueue`, at a switch: a packet that finds nothing waiting skips the queue."""
+    """`enqueue` at a switch: a packet that finds nothing waiting skips the queue."""
     is_held = port.waiting or port.paused & (1 << cls) or port.is_wake_pending or port.is_down
     if is_held or is_busy(g, port, now) or (g.has_limits and cls < DATA_CLASS):
         enqueue(g, port, number, cls, now)
@@ -106,7 +106,7 @@ def look(g, port, now):
 
 @cold
 def expire_nic_timer(g, number, now):
-    """With a tick: serve a NIC's timer, unless another one has taken its place."""
+    """With a tick: serve a NIC's timer, unless it has been replaced."""
     port = port_at(g, number)
     if g.order_now == port.timer_order and port.timer_ps == now:
         port.timer_ps = NEVER

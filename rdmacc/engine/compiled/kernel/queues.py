@@ -19,13 +19,13 @@ _SPINS = 4_000  # looks before a thread that waits lets others run: some 20 us
 
 @jit
 def globals_of(g, thread):
-    """Return the row of globals of one of the threads; the first one's holds what all share."""
+    """Return a thread's row of globals; the first thread's row holds the shared state."""
     return globals_at(load_i8(g.pool + 8 * thread))
 
 
 @jit
 def crossing_at(g, port):
-    """Return what a port has sent to another thread in a window like this, even or odd."""
+    """Return the chain of packets that a port has sent to another thread, for even or odd windows."""
     return _crossing(g.crossings + (g.turn & 1) * g.crossings_bytes + port * _CROSSING_BYTES)
 
 
@@ -45,7 +45,7 @@ def cross_over(g, port, number):
 
 @cold
 def receive_crossings(g):
-    """Append what other threads have sent to this one, in the window that has ended, to the packets under way."""
+    """Append the packets that other threads sent in the window just ended to those in flight."""
     for thread in range(g.n_threads):
         box = globals_of(g, thread).outbox + 8 * ((g.turn & 1) * g.n_threads + g.thread)
         number = load_i8(box)
@@ -71,7 +71,7 @@ def receive_crossings(g):
 
 @cold
 def wait_for_all(g):
-    """Come to the barrier; return whether this thread is the last one, which decides while the others wait."""
+    """Wait at the barrier; return True in the last thread to arrive, which decides while the others wait."""
     generation = load_shared(g.meeting + _LINE)
     if count_up(g.meeting) == g.n_threads - 1:
         return True

@@ -92,7 +92,7 @@ def ingress_row(g, number):
 
 @jit
 def fetch_port(g, number):
-    """Ask for what an event touches of a port's row."""
+    """Prefetch the part of a port's row that events touch."""
     row = g.ports + number * g.port_bytes
     prefetch(row)
     prefetch(row + _CACHE_LINE)
@@ -118,7 +118,7 @@ def ingress_at(g, number):
 
 @jit
 def timer_row(g, kind, slot):
-    """Return the row of a deadline of a kind of record; behind the last one, at `MAX_SLOTS`, is their number."""
+    """Return the table row of a record kind's deadline; row `MAX_SLOTS` holds their number."""
     return g.timers + (kind * (_MAX_SLOTS + 1) + slot) * 16
 
 

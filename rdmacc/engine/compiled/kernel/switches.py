@@ -102,7 +102,7 @@ def next_hop(g, node, packet, key):
 
 @jit
 def choice_of(g, entry, chosen):
-    """Return the port of a number among those of a route."""
+    """Return a route's candidate port by index."""
     first = entry >> ROUTE_SHIFT
     return first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen)
 

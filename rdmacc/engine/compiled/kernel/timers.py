@@ -45,7 +45,7 @@ def arm_slots(g, kind, bits, owner):
 
 @jit
 def arm(g, due, qp, message, node, port):
-    """Schedule what a hook's return value asks for; the numbers are those of the records it was called with."""
+    """Schedule the deadlines that a hook has moved; the numbers are those of its records."""
     kind = 0
     while due:
         if due & _MASK:

@@ -40,7 +40,7 @@ def run_windows(address, until_ps, last_event):
 
 @jit
 def run_window_events(g):
-    """Process what is left of this thread's events in the window agreed on; return why it cannot, if so."""
+    """Process this thread's remaining events of the current window; return a stop reason if it cannot."""
     step = globals_of(g, 0).agreed_step
     if g.window != step:
         reason = begin_window(g, step)
@@ -94,7 +94,7 @@ def run_window_events(g):
 
 @cold
 def begin_window(g, step):
-    """Go on to the window agreed on; schedule the messages that start next; return what is short, if so."""
+    """Enter the agreed window and schedule the next messages; return the table that is full, if one is."""
     g.wheel_now = (step << g.node_bits) - 1  # nothing is pending up to there
     while g.next_start < g.n_starts:  # all of the next window that has some, once the one before has come
         number = load_entry(g.starts, g.next_start)
@@ -159,7 +159,7 @@ def decide(g, until_ps, last_event):
 
 @jit
 def absorb(g, other):
-    """Add what another thread has counted, as far as it decides about the next window."""
+    """Add the counters of another thread that decide about the next window."""
     g.events += other.events
     g.unfinished += other.unfinished
     g.undelivered += other.undelivered
@@ -175,7 +175,7 @@ def begin_of(g, step):
 
 @cold
 def is_handled(g, rank, now):
-    """Return whether an event is of a message's deadline that has come, so that its handler will be called."""
+    """Return whether an event is a message's deadline that is due, so that its handler will run."""
     if rank >= ENDPOINT_TIMER:
         return False
     number = rank & RANK_MASK

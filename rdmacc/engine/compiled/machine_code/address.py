@@ -1,14 +1,14 @@
 """Records and calls by address: what the kernel needs beyond Numba's own language.
 
-A record's row is known by its address. `record_at(dtype)` makes the function that turns an address into a record that
-compiled code reads and writes by field name; `call` calls a compiled handler by its address.
+`record_at(dtype)` returns a function from an address to a record, whose fields compiled code reads and writes by name;
+`call` calls a compiled handler by its address.
 
-Two kernels come from one source: with all features, and without those that few simulations use. A feature costs time
-even when unused: for each packet the kernel checks for a tick, a trace, a credit rate, and the code behind the check
-takes up cache and registers. So the kernel is linked twice. In the plain one, the fields of the globals that enable
-these features are the constant 0, and LLVM drops all code that depends on them. It runs whenever they are 0. Likewise
-`node_bits` is 0 in the kernels that run in order of time; only the kernel of windows reads it. What a trace and
-explanations need is a switch of its own: most simulations that want them use no other feature.
+One source gives two kernels: one with all features, and one without those that few simulations use. An unused feature
+costs time: the kernel checks each packet for a tick, a trace, a credit rate, and the code behind the checks takes up
+cache and registers. So the kernel is linked twice. In the plain kernel, the globals' fields that enable these features
+are the constant 0, and LLVM drops all code that depends on them; it runs whenever they are 0. Likewise `node_bits` is 0
+in the kernels for the order of time. The trace has a switch of its own, since most simulations with a trace use no
+other feature.
 """
 
 import platform
@@ -30,12 +30,12 @@ jit = Part  # compile a function of the kernel: no Python objects, no exceptions
 
 
 class Row(types.Record):
-    """The type of a record, with the name that it has already: Numba writes it for each of its passes."""
+    """The type of a record, with its name kept: Numba would format it in each of its passes."""
 
     __repr__ = types.Type.__repr__
 
     def can_convert_to(self, typing_context: Any, other: Any) -> None:
-        """Return no: Numba would also accept a record as any type that its fields begin with."""
+        """Refuse: Numba would also accept a record as any type that its fields begin with."""
 
 
 register_model(Row)(models.RecordModel)
@@ -91,7 +91,7 @@ store_i4 = _storer(types.int32, ir.IntType(32))
 
 @intrinsic
 def lowest_bit(typing_context: Any, word: Any) -> Any:
-    """Return the place of the lowest bit that is set in a word that has one."""
+    """Return the index of the lowest set bit of a nonzero word."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.IntType(1)(1))
@@ -101,7 +101,7 @@ def lowest_bit(typing_context: Any, word: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, address: Any) -> Any:
-    """Ask the cache for the line at an address that will soon be written."""
+    """Prefetch the cache line at an address that will soon be written."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
@@ -128,7 +128,7 @@ def call(typing_context: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: 
 
 @intrinsic
 def count_up(typing_context: Any, address: Any) -> Any:
-    """Add 1 to a number that several threads count with; return what it was."""
+    """Atomically add 1 to a shared counter; return its previous value."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.atomic_rmw("add", builder.inttoptr(arguments[0], _I64.as_pointer()), _I64(1), "acq_rel")
@@ -138,7 +138,7 @@ def count_up(typing_context: Any, address: Any) -> Any:
 
 @intrinsic
 def load_shared(typing_context: Any, address: Any) -> Any:
-    """Load a number that another thread stores with `store_shared`; what it wrote before is then seen here."""
+    """Load (acquire) a number that another thread stores with `store_shared`; its earlier writes are then visible."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load_atomic(builder.inttoptr(arguments[0], _I64.as_pointer()), "acquire", 8)
@@ -148,7 +148,7 @@ def load_shared(typing_context: Any, address: Any) -> Any:
 
 @intrinsic
 def store_shared(typing_context: Any, address: Any, value: Any) -> Any:
-    """Store a number for `load_shared`."""
+    """Store (release) a number for `load_shared`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store_atomic(arguments[1], builder.inttoptr(arguments[0], _I64.as_pointer()), "release", 8)
@@ -172,14 +172,14 @@ def relax(typing_context: Any) -> Any:
 
 
 FEATURES = tuple(field.name for field in KernelGlobals.fields if field.is_feature)
-"""Fields of the globals that the plain kernel takes for 0."""
+"""Fields of the globals that the plain kernel takes to be 0."""
 
 _SWITCHES = (
     dict.fromkeys(FEATURES, "rdmacc.features")
     | {"node_bits": "rdmacc.windows"}
     | dict.fromkeys(("has_trace", "explains"), "rdmacc.notes")
 )
-"""Which constant decides about a field."""
+"""The constant that switches each field off."""
 
 PLAIN, IN_TIME = "@rdmacc.features = constant i1 false\n", "@rdmacc.windows = constant i1 false\n"
 SILENT = "@rdmacc.notes = constant i1 false\n"
@@ -195,7 +195,7 @@ register_model(_Globals)(models.RecordModel)
 
 @lower_getattr_generic(_Globals)
 def _read(context: Any, builder: Any, kind: Any, row: Any, name: str) -> Any:
-    """Read a field; it is 0 if the kernel is linked without what it is for."""
+    """Read a field: the constant 0 in a kernel linked without its feature."""
     index = ir.IntType(32)
     place = builder.gep(row, [index(0), index(kind.offset(name))], inbounds=True)
     value = builder.load(builder.bitcast(place, context.get_data_type(kind.typeof(name)).as_pointer()))

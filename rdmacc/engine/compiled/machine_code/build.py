@@ -31,14 +31,14 @@ _ENTRIES: _Entries = {
     "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
     "fault_port": (kernel.fault_port, "void(int64, int64, int64)", ""),
 }
-"""The kernel's functions: the source of each, its types, and what is linked with it."""
+"""The kernel's entry points: source, types, and what each is linked with."""
 
 _NOTING = {
     name: (function, signature, definitions.replace(SILENT, ""))
     for name, (function, signature, definitions) in _ENTRIES.items()
     if SILENT in definitions
 }
-"""Those of them that note what happens, if that is asked for."""
+"""Those that can keep a trace."""
 
 
 class Kernel(NamedTuple):
@@ -97,7 +97,7 @@ def _loaded(unit: str, entries: _Entries) -> MachineCode:
 
 
 def _compile(entries: _Entries) -> dict[str, bytes]:
-    """Compile each entry by itself: what only it calls is inlined."""
+    """Compile each entry on its own, so that what only it calls is inlined."""
     return {
         name: object_code({name: function}, signature, definitions)
         for name, (function, signature, definitions) in entries.items()

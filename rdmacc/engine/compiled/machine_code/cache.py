@@ -1,14 +1,14 @@
-"""Where compiled code is kept, so that it is compiled once.
+"""The cache of machine code, so that the kernel is compiled only once.
 
-Numba's own cache does not notice a change in an imported module. So every version of the sources that the kernel is
-made of, as they were when they were imported, has a folder of its own, named by their hash: a stale kernel never runs.
-While something of rdmacc is patched in this process, nothing is kept and nothing is found. Handlers are kept in the
-same folder under the hash of what they are made of (`rdmacc.engine.compiled.machine_code.hooks`).
+Numba's own cache misses changes in imported modules. So each version of the kernel's sources, as imported, has its own
+folder, named by their hash: a stale kernel never runs. While any part of rdmacc is monkey-patched, the cache is neither
+read nor written. Handlers are in the same folder, under the hash of all that they depend on
+(`rdmacc.engine.compiled.machine_code.hooks`).
 
-A unit of code is a zip archive of object files, so that `unzip` and `objdump -d` show what runs. The linker trusts an
-object file, and one that is cut short crashes the process. So each archive is signed, in its comment, with a key that
-only the user can read: what was not written here under the same name is compiled again. Nobody else may be able to
-write the folder, or to put another in its place. Without a folder that can be written, code is compiled into memory.
+A unit of code is a zip archive of object files, so `unzip` and `objdump -d` show what runs. The linker trusts an object
+file, and a truncated one crashes the process. So each archive is signed, in its comment, with a key that only the user
+can read; an archive without a valid signature for its name is compiled again. No other user may be able to write to the
+folder or replace it. If no folder is writable, code is compiled into memory.
 """
 
 import hashlib
@@ -50,11 +50,11 @@ _COUNTED = ("engine/compiled/", "handlers/", "rules/", "units/", *(f"{name}.py" 
     "bits", "chance", "component", "engine/records", "engine/trace", "errors", "lifetimes", "parameters", "records",
     "scaling", "sources", "state", "typed",
 )))  # fmt: skip
-"""Files of rdmacc that compile, or whose constants may be in the machine code."""
+"""Sources that the compilation depends on, or whose constants end up in the machine code."""
 
 
 def kernel_hash() -> str:
-    """Return a hash of the sources of all that is compiled, of the libraries' versions, and of the processor."""
+    """Return a hash of all compiled sources, the libraries' versions and the processor."""
     text = f"{_machine()} {own_text(lambda name: name.startswith(_COUNTED))}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -69,7 +69,7 @@ def _machine() -> str:
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of what this process compiles; None if what it compiles cannot be kept."""
+    """Return this process's cache folder; None if nothing can be cached."""
     changed = patched()
     if changed:
         _say_changed(changed)
@@ -84,10 +84,10 @@ def _say_changed(what: str) -> None:
 
 @cache
 def _folder(version: str) -> Path | None:
-    """Return a version's folder, made if need be; those of the oldest versions are removed.
+    """Return a version's folder, creating it if needed and removing those of the oldest versions.
 
-    It lies in ``RDMACC_CACHE_DIR`` if that is set, else in the user's cache folder. None if no folder can be written:
-    what is compiled is not kept then.
+    It is in ``RDMACC_CACHE_DIR`` if that is set, otherwise in the user's cache folder. None if no folder is writable:
+    nothing is cached then.
     """
     root = _root()
     folder = root / version
@@ -117,7 +117,7 @@ def _root() -> Path:
 
 
 def _check_private(folder: Path) -> None:
-    """Raise a ConfigError if anyone else could put code into a folder; systems without owners have no say."""
+    """Raise a ConfigError if another user could write to the folder; skipped on systems without file owners."""
     if not hasattr(os, "getuid"):
         return
     about = folder.stat()
@@ -129,7 +129,7 @@ def _check_private(folder: Path) -> None:
 
 
 def _check_parents(folder: Path) -> None:
-    """Raise a ConfigError if anyone may put another folder in the place of this one, or of one that it lies in."""
+    """Raise a ConfigError if another user could replace this folder or a parent of it."""
     for parent in {*folder.parents, *folder.resolve().parents} if hasattr(os, "getuid") else ():
         mode = parent.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:  # in /tmp, which is sticky, each may rename only their own
@@ -140,12 +140,12 @@ def _check_parents(folder: Path) -> None:
 
 
 def is_kept(unit: str) -> bool:
-    """Return whether a unit of code is in the cache, whole."""
+    """Return whether the cache holds an intact copy of a unit of code."""
     return _read(unit) is not None
 
 
 def kept(unit: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
-    """Return a unit of code from the cache; compile and keep it if it is not there."""
+    """Return a unit of code from the cache, compiling it first if need be."""
     objects = _read(unit)
     if objects is None:
         with uncollected():  # Numba makes many small objects
@@ -155,7 +155,7 @@ def kept(unit: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
 
 
 def _read(unit: str) -> dict[str, bytes] | None:
-    """Return what is kept of a unit; None if that is nothing, or was not written here."""
+    """Return a cached unit; None if it is missing or its signature is wrong."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -167,7 +167,7 @@ def _read(unit: str) -> dict[str, bytes] | None:
 
 
 def _content(path: Path) -> bytes:
-    """Return what is in a file; nothing if it is no file, such as a pipe, which nobody may ever write to."""
+    """Return a file's bytes; none if it is no regular file: reading a pipe could block forever."""
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
             return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
@@ -181,12 +181,12 @@ def _is_signed(folder: Path, unit: str, content: bytes) -> bool:
 
 
 def _signature(key: bytes, unit: str, content: bytes) -> bytes:
-    """Return the signature that stands at the end of an archive, as its comment."""
+    """Return the signature in an archive's comment."""
     return hmac.new(key, unit.encode() + b"\0" + content[:-_SIGNATURE_BYTES], "sha256").hexdigest().encode()
 
 
 def _key(folder: Path) -> bytes:
-    """Return the key, a new one if there is none that only the user can read."""
+    """Return the signing key; make a new one unless there is one that only the user can read."""
     path = folder / _KEY
     key = _content(path)
     if len(key) != _KEY_BYTES or (path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) and hasattr(os, "getuid")):
@@ -196,7 +196,7 @@ def _key(folder: Path) -> bytes:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file at once: another process may be reading it."""
+    """Write a file atomically: another process may be reading it."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(draft, "xb", opener=partial(os.open, mode=0o600)) as file:

@@ -85,7 +85,7 @@ class CompiledHooks(HookWriter):
         self.params_offsets: list[int] = []
         self.params_bytes = 0
         self._inputs: list[str] = []
-        """What the machine code depends on besides its source: layouts, and the handlers with all that they reach."""
+        """What the machine code depends on besides its source: layouts, and handlers with everything they call."""
         self._namespace: dict[str, Any] = {"__name__": __name__}
         for number, part in enumerate(scheme.components):
             dtype = params_dtype(part)
@@ -140,7 +140,7 @@ class CompiledHooks(HookWriter):
         return f"due |= {1 << (rows.KINDS.index(slot.kind) * rows.MAX_SLOTS + slot.number)}"
 
     def _headers_of(self, function: Callable[..., Any]) -> tuple[str, ...]:
-        """Return the scheme's header fields that a handler may read: with no others, schemes can share it."""
+        """Return the header fields that a handler may read: schemes that agree on these share its code."""
         known = names_in(function) if self._headers else frozenset()
         return tuple(name for name in self._headers if name in known)
 
@@ -174,7 +174,7 @@ class CompiledHooks(HookWriter):
         return local
 
     def _load(self, names: list[str]) -> MachineCode:
-        """Take the written functions' machine code from this process, or from the cache, or compile it."""
+        """Return the generated functions' machine code: from this process, from the cache, or compiled now."""
         text = "\n".join([self.source, *self._inputs])
         key = hashlib.sha256(text.encode()).hexdigest()
         unit = f"hooks_{key[:16]}"

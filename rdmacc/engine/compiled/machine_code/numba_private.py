@@ -1,12 +1,11 @@
 """Compiles through Numba's private interfaces: one translation unit at a time, optimized once.
 
-Numba makes a library of each function that compiled code calls: it links in what the function calls, optimizes all of
-it and emits machine code, so that what lies ten calls deep is optimized ten times. Here the functions that are called
-(`Part`) stay as they are lowered. Only those that Python or the kernel calls are linked, with everything they reach,
-then optimized and emitted. What they reach is theirs alone: LLVM inlines a function that is called from one place, and
-drops what it has inlined everywhere.
+For each function that compiled code calls, Numba makes a library: it links in the callees, optimizes all of it and
+emits machine code. So a function ten calls deep is optimized ten times. Here called functions (`Part`) are only lowered. The
+entry points that Python or the kernel calls are linked with all their callees, then optimized and emitted once. Their
+callees are private to them, so LLVM inlines a function with one caller, and drops functions inlined everywhere.
 
-No other module uses what Numba does not document. `numba_public` does the same without.
+No other module uses undocumented parts of Numba. `numba_public` does the same without them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,13 +37,13 @@ class _NoEnvironment:
 
 
 class _PartLibrary(JITCodeLibrary):
-    """Code of a function that other compiled functions call."""
+    """The library of a function that only compiled code calls."""
 
     codegen = _NoEnvironment()
     _shared_module: Any
 
     def _optimize_functions(self, module: Any) -> None:
-        """Leave it to the unit; here, only say for which machine it is."""
+        """Skip optimization, which the unit does; only set the target machine."""
         module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
@@ -61,7 +60,7 @@ class _PartLibrary(JITCodeLibrary):
         return 0
 
     def _get_module_for_linking(self) -> Any:
-        """Return the code with all that it calls, for a library of Numba's, as of an overload in its own style."""
+        """Return the code linked with everything it calls, for a library of Numba's own."""
         if self._shared_module is None:
             self._shared_module = self._final_module.clone()
             _link(self._shared_module, self)
@@ -80,7 +79,7 @@ def _link(module: Any, library: Any) -> None:
 
 
 def _reached(library: Any) -> Iterator[Any]:
-    """Yield the libraries of everything that a library's code calls, however deep, once each."""
+    """Yield the library of every direct or indirect callee, once each."""
     found = {library}
     todo = [library]
     while todo:
@@ -100,7 +99,7 @@ class _PartLowering(NativeLowering):
     _name = "part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Lower into a library of our own."""
+        """Lower into a `_PartLibrary`."""
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         changed = bool(super().run_pass(state))
         if state.func_id.func in _RARE:
@@ -161,7 +160,7 @@ class Part(CPUDispatcher):
         super().__init__(function, targetoptions={"nopython": True, **PART, **options}, pipeline_class=_PartCompiler)
 
     def __call__(self, *args: Any) -> Any:
-        """Call it from Python, as tests do: Numba compiles it in its own style."""
+        """Call it from Python, as tests do, through Numba's usual compilation."""
         return self._unit(*args)
 
     @cached_property
@@ -174,7 +173,7 @@ class Part(CPUDispatcher):
 
 
 def cold(function: Callable[..., Any]) -> Part:
-    """Compile a function that is seldom called: its code lies apart, and what runs all the time is closer together."""
+    """Compile a rarely called function out of line, so that hot code stays together."""
     _RARE.add(function)
     return Part(function)
 
@@ -204,7 +203,7 @@ _find_signature = types.BaseFunction.get_call_type
 
 @contextmanager
 def _remembering_signatures() -> Iterator[None]:
-    """While the compiler's lock is held, which keeps the code of others away."""
+    """Reuse operators' signatures; only while the compiler's lock keeps other code out."""
     types.BaseFunction.get_call_type = _signature
     try:
         yield

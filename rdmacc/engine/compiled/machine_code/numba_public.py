@@ -58,7 +58,7 @@ def object_code(
 
 
 def native(module: Any) -> bytes:
-    """Return a module of LLVM's code as an object file of this machine, if everything is there that it calls."""
+    """Compile an LLVM module to an object file for this machine, checking that it has all its callees."""
     module.verify()
     missing = [each.name for each in module.functions if each.is_declaration and not _is_known(each.name)]
     if missing:  # the linker would say nothing, and leave all calls that go outside at address 0
@@ -72,7 +72,7 @@ def _is_known(name: str) -> bool:
 
 @cache
 def _machine() -> Any:
-    """Return what emits code for this processor."""
+    """Return the target machine of this processor."""
     features = binding.get_host_cpu_features().flatten()
     target = binding.Target.from_default_triple()
     return target.create_target_machine(cpu=binding.get_host_cpu_name(), features=features, opt=3, jit=True)

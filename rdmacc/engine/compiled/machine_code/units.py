@@ -73,7 +73,7 @@ class MachineCode:
         self.addresses = {name: int(self._engine.get_function_address(name)) for name in names}
 
     def function(self, name: str, signature: str, is_alone: bool = True) -> Callable[..., Any]:
-        """Return a function for Python to call, which keeps the code; other threads of Python wait, if so."""
+        """Return a function for Python to call, which keeps the code loaded; the call holds the GIL if `is_alone`."""
         arguments, result = signature_of(signature)
         kind = ctypes.PYFUNCTYPE if is_alone else ctypes.CFUNCTYPE
         entry: Any = kind(*(_CTYPES[kind] for kind in (result, *arguments)))(self.addresses[name])
@@ -91,7 +91,7 @@ _MOST_VERSIONS = 16  # a part with more kinds of arguments than this is compiled
 
 
 def part_of(function: Callable[..., Any], **options: Any) -> Any:
-    """Return the compiled form of a plain function, and of the plain functions that it calls."""
+    """Return the compiled form of a plain function and of its plain callees."""
     code = function.__code__
     called = {name: part_of(value, **options) for name, value in _called_by(function)}
     content = content_hash(function, function.__qualname__)  # Numba freezes constants: another value, another part
@@ -112,7 +112,7 @@ def part_of(function: Callable[..., Any], **options: Any) -> Any:
 
 
 def _without_texts(code: CodeType) -> CodeType:
-    """Return bytecode with the numbers that stand for the texts that parameters are compared with."""
+    """Return bytecode in which strings that parameters are compared with are replaced by their numbers."""
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")]
     constants = list(code.co_consts)
     for step, after in pairwise(steps):
@@ -123,7 +123,7 @@ def _without_texts(code: CodeType) -> CodeType:
 
 
 def names_in(function: Callable[..., Any]) -> frozenset[str]:
-    """Return all names that a plain function, and those that it calls, mention: what they do not, they cannot read."""
+    """Return every name that a plain function or its callees mention, hence all that they can read."""
     found: set[str] = set()
     functions = [function]
     for each in functions:
@@ -133,7 +133,7 @@ def names_in(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def _called_by(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of the plain functions that a function takes from its module or its closure."""
+    """Yield the names and values of the plain functions in a function's module or closure that it calls."""
     for name in sorted({name for name, _, _ in bytecode_of(function.__code__).taken}):
         value = outside(function, name)
         if isinstance(value, FunctionType) and value not in NATIVE:

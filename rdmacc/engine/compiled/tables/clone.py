@@ -22,11 +22,11 @@ _TABLES = {
     "skipped": "skipped", "skipped_first": "skipped_first", "spray_counts": "spray_counts", "flowlets": "flowlets",
     "scripts": "scripts",
 }  # fmt: skip
-"""What a run changes, and where its address is among the globals."""
+"""The tables that a run changes, and the globals' fields with their addresses."""
 
 
 def clone_of(engine: CompiledEngine, plan: Plan) -> CompiledEngine:
-    """Return a copy that goes on by itself, on a plan of the messages so far."""
+    """Return an independent copy, on a plan of the messages so far."""
     engine.windows.leave()
     engine.pool.gather()
     twin = copy(engine)
@@ -68,13 +68,13 @@ def clone_of(engine: CompiledEngine, plan: Plan) -> CompiledEngine:
 
 
 class _Moves:
-    """Where copies of tables are."""
+    """Maps addresses in the original's tables to the copies."""
 
     def __init__(self) -> None:
         self._moves: list[tuple[int, int, int]] = []
 
     def copied(self, table: npt.NDArray[Any], used: int | None = None) -> npt.NDArray[Any]:
-        """Return a copy; if only some first entries are used, the others are 0."""
+        """Return a copy of a table; entries from `used` on are 0."""
         made = np.empty if used is None else np.zeros
         fresh = allocated(table.nbytes, made).view(table.dtype).reshape(table.shape)
         fresh[:used] = table[:used]

@@ -85,7 +85,7 @@ class _Port(Record):
 
 
 class _Crossing(Record):
-    """Of a port whose link leads to a node of another thread: what it has sent in a window."""
+    """What a port has sent in a window to a node of another thread."""
 
     first = Int32(-1)
     last = Int32(-1)
@@ -93,7 +93,7 @@ class _Crossing(Record):
 
 
 class _Line(Record):
-    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.kernel.nic`)."""
+    """A NIC's queue of waiting queue pairs (see `rdmacc.engine.compiled.kernel.nic`)."""
 
     line = Int(doc="address of the lower levels of its lines, -1 without any")
     line_words = Int32(doc="words of their lowest level")
@@ -111,7 +111,7 @@ class _Switch(Record):
 
 
 class _Queue(Record):
-    """One of a port's row, for each class."""
+    """A queue of a port: one for each class."""
 
     head = Int32(-1, "first packet; -1 for none")
     tail = Int32(-1)
@@ -173,7 +173,7 @@ def _numbers(*fields: str) -> Any:
 
 
 class _Run(Record):
-    """The clock, the queue of events, and where the tables are."""
+    """The clock, the event queue, and the tables' addresses."""
 
     now_ps = Int()
     unfinished = Int()
@@ -352,7 +352,7 @@ class _Windows(Record):
 
 
 class KernelGlobals(_Run, SchemeNumbers, _Hooks, _Totals, _Windows):
-    """Everything that exists once."""
+    """The kernel's globals."""
 
 
 RECORDS: dict[str, tuple[type[Record], ...]] = {
@@ -378,7 +378,7 @@ ADDED = record_dtype(_Added)
 WATCH = record_dtype(_Watch)
 SAMPLE = record_dtype(_Sample)
 QUEUES_AT = PORT.itemsize + -PORT.itemsize % CACHE_LINE
-"""Where the queues of its classes begin in a port's row: those of the first eight share a cache line."""
+"""Offset of the queues in a port's row: those of the first eight classes share a cache line."""
 
 _ATTACHED = {
     "qp": ("Sender", "Receiver"),
@@ -429,7 +429,7 @@ class Layout:
 
 
 def packet_with(packet: np.dtype[np.void], headers: tuple[str, ...]) -> np.dtype[np.void]:
-    """Return a packet's dtype with some of its header fields, which are where they are in all of it."""
+    """Return a packet's dtype with only some header fields, at their usual offsets."""
     if not headers:
         return PACKET
     names = [*(PACKET.names or ()), *headers]

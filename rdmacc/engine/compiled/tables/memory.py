@@ -1,9 +1,7 @@
-"""Tables of the kernel that grow: logs, packets and events.
+"""The kernel's growing tables: logs, packets and events.
 
-Memory is zeroed, aligned to cache lines, and in large pages where a table is large.
-
-The system allocates memory one page at a time, on the first write; each page costs a system call as long as twenty
-events. A page of 2 MiB needs one call and one TLB entry.
+Memory is zeroed, aligned to cache lines, and in large pages where a table is large. The system allocates memory on the
+first write to each page, which costs as much as twenty events; a page of 2 MiB costs that once and needs one TLB entry.
 """
 
 from __future__ import annotations
@@ -24,12 +22,12 @@ from rdmacc.records import NEVER
 
 
 def in_python(numbers: Any) -> Any:
-    """Return an array as Python reads and writes single numbers of it: in a fifth of the time that NumPy takes."""
+    """Return a view through which Python reads and writes single numbers five times as fast as through NumPy."""
     return memoryview(numbers)
 
 
 def reader(dtype: np.dtype[np.void], *names: str) -> Callable[[Any, int], tuple[Any, ...]]:
-    """Return what reads fields of a row, in the order of their places, from bytes: in a tenth of NumPy's time."""
+    """Return a function that reads fields of a row, in the order of their offsets, in a tenth of NumPy's time."""
     fields: Any = dtype.fields
     code, end = "", 0
     for kind, offset, *_ in (fields[name] for name in names):
@@ -38,7 +36,7 @@ def reader(dtype: np.dtype[np.void], *names: str) -> Callable[[Any, int], tuple[
 
 
 class Log:
-    """A table of samples or of the trace, whose place and length are in a row of the kernel's globals."""
+    """A growing table of samples or trace rows; the kernel's globals hold its address and length."""
 
     def __init__(self, row: Any, name: str, dtype: np.dtype[np.void], capacity: int) -> None:
         self._row, self._name = row, name
@@ -46,18 +44,18 @@ class Log:
         self.grow(capacity)
 
     def grow(self, capacity: int) -> None:
-        """Allocate more rows, and copy what there is."""
+        """Grow the table, keeping its rows."""
         fresh = zeroed(capacity * self._rows.dtype.itemsize).view(self._rows.dtype)
         fresh[: len(self.taken)] = self.taken
         self._rows = fresh
         self._row[f"{self._name}s"], self._row[f"{self._name}_capacity"] = fresh.ctypes.data, capacity
 
     def double(self) -> None:
-        """Allocate twice as many rows, and what one event may need."""
+        """Double the table, with room for at least one more event."""
         self.grow(2 * len(self._rows) + int(self._row["n_watches"]) + int(self._row["reserve_events"]))
 
     def take_back(self, taken: npt.NDArray[np.void]) -> None:
-        """Put in rows that were taken elsewhere."""
+        """Restore rows that were saved from another table."""
         self.grow(max(len(self._rows), 2 * len(taken)))
         self._rows[: len(taken)] = taken
         self._row[f"{self._name}_count"] = len(taken)
@@ -71,7 +69,7 @@ class Log:
 
     @property
     def taken(self) -> npt.NDArray[np.void]:
-        """The rows so far, which do not change any more: those of each node in the order of time."""
+        """The rows so far, which are final; each node's are in the order of time."""
         return self._rows[: int(self._row[f"{self._name}_count"])]
 
 
@@ -80,7 +78,7 @@ _LARGE_BYTES = 2**20  # smaller tables share pages that the process already has
 
 
 def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
-    """Return a mapping of zeroed memory, and its bytes; what is not written takes no space."""
+    """Map zeroed memory, and return the mapping and its bytes; unwritten pages take no space."""
     private: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     try:
         memory = mmap.mmap(-1, count, **private)
@@ -92,12 +90,12 @@ def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
 
 
 def zeroed(count: int) -> npt.NDArray[np.uint8]:
-    """Return zeroed bytes that begin a cache line."""
+    """Return zeroed bytes, aligned to a cache line."""
     return allocated(count, np.zeros)
 
 
 def allocated(count: int, made: Callable[..., Any] = np.empty) -> npt.NDArray[np.uint8]:
-    """Return bytes that begin a cache line."""
+    """Return bytes, aligned to a cache line."""
     if count >= _LARGE_BYTES:
         return mapped(-(-count // _LARGE_PAGE_BYTES) * _LARGE_PAGE_BYTES, "MADV_HUGEPAGE")[1][:count]
     raw: npt.NDArray[np.uint8] = made(count + CACHE_LINE, np.uint8)
@@ -113,17 +111,17 @@ def filled(row: bytes, count: int, spare: int = 0) -> npt.NDArray[np.uint8]:
 
 
 _PART = 2**19
-"""Rows in a thread's part, at most: those that it does not use take no memory, and to run short stops all threads."""
+"""Most rows in a thread's part: unused rows take no memory, while running out stops all threads."""
 
 Globals = npt.NDArray[np.void]
 
 
 class PacketRows:
-    """The table of packets: each thread has a part of rows never used, and its own list of free ones.
+    """The table of packets: each thread has a part of the unused rows, and its own free list.
 
-    Packets may end at another thread than they begin at. A thread that runs short takes free rows from the others if
-    they have many, else another part of the table. Rows take no memory before their first use, when the kernel
-    initialises them. So the table has many from the start: to copy it takes as long as a million events.
+    A packet may be freed by another thread than the one that made it. A thread that runs out takes free rows from the
+    others if they have many, otherwise another part of the table. The kernel initialises a row on first use, and unused
+    rows take no memory. So the table is large from the start: copying it takes as long as a million events.
     """
 
     def __init__(self, owner: Globals, dtype: np.dtype[np.void], row_bytes: int, capacity: int) -> None:
@@ -140,7 +138,7 @@ class PacketRows:
 
     @property
     def rows(self) -> Any:
-        """The packets, headers included: the memory as it is now."""
+        """A view of the packet table, headers included."""
         return np.ndarray(self.capacity, self._dtype, self._raw, strides=(self._row_bytes,))
 
     @property
@@ -151,7 +149,7 @@ class PacketRows:
 
     @property
     def _used(self) -> int:
-        """No row from this one on has ever been used."""
+        """The first row that has never been used."""
         return max(int(taker[0]["packet_count"]) for taker in self._takers)
 
     @property
@@ -159,7 +157,7 @@ class PacketRows:
         return sum(int(taker[0]["live_packets"]) for taker in self._takers)
 
     def rewind(self) -> None:
-        """Take all packets back; the only thread's row is as at the start, but for the memory, which may have grown."""
+        """Free all packets; only the memory may differ from the start, as it may have grown. Single-threaded."""
         self._dealt, row = self.capacity, self._takers[0][0]
         row["packets"], row["packet_capacity"] = self._raw.ctypes.data, self.capacity
 
@@ -168,7 +166,7 @@ class PacketRows:
         return self._raw[: self._used * self._row_bytes]
 
     def take_back(self, used: npt.NDArray[np.uint8]) -> None:
-        """Put in rows that had been used elsewhere; all belong to the first thread."""
+        """Restore rows that were saved from another table; the first thread gets all."""
         row, count = self._takers[0][0], len(used) // self._row_bytes
         if count > self.capacity:
             self._grow(count + int(row["reserve_packets"]))
@@ -185,7 +183,7 @@ class PacketRows:
         return twin
 
     def join(self, taker: Globals) -> None:
-        """Give rows to another thread; the first one keeps only part of those that it has never used."""
+        """Give another thread its part of the rows that the first has never used."""
         first, row = self._takers[0][0], taker[0]
         if len(self._takers) == 1:
             first["packet_capacity"] = self._dealt = int(first["packet_count"])
@@ -193,7 +191,7 @@ class PacketRows:
         self._takers.append(taker)
 
     def provide(self, kernel: Any, taker: Globals, more: int = 0) -> None:
-        """Give a thread rows for its next event and `more` beyond it, while no thread is at work."""
+        """Give a thread rows for its next event and `more` beyond that, while no thread runs."""
         row, others = taker[0], [one for one in self._takers if one is not taker]
         wanted = more + int(row["reserve_packets"])
         halves = [int(one[0]["free_count"]) // 2 for one in others]
@@ -229,7 +227,7 @@ _MOST_STEPS_BITS = 6  # in windows it is for 2**6 steps at most
 
 
 class EventQueue:
-    """Memory for events, which grows; `crossing_room` rows are beyond those that the kernel counts with."""
+    """The event queue's memory, which grows; `crossing_room` rows are hidden from the kernel's capacity."""
 
     def __init__(self, rows: npt.NDArray[np.void], plan: Plan, crossing_room: int = 0) -> None:
         self._rows, self._row, self._plan, self.crossing_room = rows, rows[0], plan, crossing_room
@@ -270,7 +268,7 @@ class EventQueue:
             row[field] = value
 
     def grow(self, capacity: int) -> None:
-        """Allocate more rows, at least as many as before, and copy what there is."""
+        """At least double the rows, keeping the events."""
         self._capacity = capacity = max(capacity, self._capacity)
         count = capacity + self.crossing_room
         heap = zeroed((count + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
@@ -301,11 +299,11 @@ class EventQueue:
         return twin
 
     def tables(self) -> list[npt.NDArray[Any]]:
-        """Return what a run changes, unless it grows."""
+        """Return the arrays that a run changes in place."""
         return [self.heap, self._nodes[: int(self._row["node_used"])], *self._wheels]
 
     def rewind(self) -> None:
-        """Forget all events: the row is as at the start, but for the memory, which may have grown."""
+        """Remove all events; the memory may have grown since the start."""
         self.heap[:] = NEVER
         for heads, marks in zip(self._wheels[::2], self._wheels[1::2], strict=True):
             heads[:], marks[:] = -1, 0
@@ -319,13 +317,13 @@ class EventQueue:
         self._row["heap_length"] = 0
 
     def pending(self) -> npt.NDArray[np.int64]:
-        """Return time and rank of what is pending, in no order."""
+        """Return times and ranks of the pending events, unordered."""
         near = self.heap[HEAP_PADDING : HEAP_PADDING + int(self._row["heap_length"])]
         later = self._nodes[: int(self._row["node_used"]), :2]
         return np.concatenate([near, later[later[:, 0] < NEVER]])
 
     def lay(self, kernel: Any, events: npt.NDArray[np.int64], step: int, *window: int) -> None:
-        """Schedule these events, of this step and later, in place of all that are pending, in windows or by time."""
+        """Replace all pending events by these, which are of this step or later."""
         row = self._row
         room = int(row["event_capacity"]) - int(row["reserve_events"])
         self.heap[:] = NEVER

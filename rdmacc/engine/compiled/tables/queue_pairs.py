@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class QueuePairs:
-    """The table of queue pairs: its memory, which rows have been filled, and the numbers of those in use."""
+    """The table of queue pairs: memory, which rows are filled, and which blocks are in use."""
 
     def __init__(self, plan: Plan, default: bytes, places: npt.NDArray[np.int32], spare: int = 0) -> None:
         self.row_bytes = len(default)
@@ -48,7 +48,7 @@ class QueuePairs:
         return int(self.raw.ctypes.data)
 
     def open(self, wanted: Numbers) -> Numbers:
-        """Fill the rows that are wanted and not yet filled; return their numbers."""
+        """Fill those of the given rows that are not filled yet; return their numbers."""
         numbers = np.unique(wanted[~self.is_open[wanted]])
         self.is_open[numbers] = True
         self.fill(self.raw, numbers, numbers)
@@ -56,7 +56,7 @@ class QueuePairs:
         return numbers
 
     def clone(self) -> QueuePairs:
-        """Return a copy, of the blocks in use."""
+        """Return a copy of the blocks in use."""
         twin = copy(self)
         twin._map, twin.raw = mapped(len(self.raw), "MADV_NOHUGEPAGE")
         for block in self.blocks.tolist():
@@ -69,13 +69,13 @@ class QueuePairs:
         return [self.raw[: len(self.is_open) * self.row_bytes], self.is_open]
 
     def rewind(self, plan: Plan) -> None:
-        """Be as at the start, once the tables are, for a plan that may differ by its seed."""
+        """Return to the start, after the other tables, for a plan that may have another seed."""
         self._plan = plan
         self.blocks = np.arange(int(self.is_open.any()) * -(-len(self.is_open) // BLOCK))
         self.take_keys(plan)
 
     def take_keys(self, plan: Plan) -> None:
-        """Go on by a plan's keys of chance."""
+        """Replace the keys of chance by those of another plan."""
         rows = _rows(self.raw, self.row_bytes)
         for block in self.blocks.tolist():
             here = slice(block * BLOCK, min((block + 1) * BLOCK, plan.n_qps))
@@ -99,7 +99,7 @@ class QueuePairs:
         return self.raw[number * BLOCK * self.row_bytes : (number + 1) * BLOCK * self.row_bytes]
 
     def fill(self, raw: npt.NDArray[np.uint8], rows: Numbers, numbers: Numbers) -> None:
-        """Write queue pairs into rows of some memory, as they are at the start."""
+        """Write queue pairs' initial rows into memory."""
         raw[: len(raw) // self.row_bytes * self.row_bytes].reshape(-1, self.row_bytes)[rows] = self._default
         qps, pairs = _rows(raw, self.row_bytes), Pair.columns(self._plan, numbers)
         for name, values in zip(Pair._fields, pairs, strict=True):
@@ -108,11 +108,10 @@ class QueuePairs:
         qps["first_message"][rows] = numbers if self._first_message is None else self._first_message[numbers]
 
     def release(self, in_use: npt.NDArray[np.int32], receiver_timers: list[int]) -> None:
-        """Give back the blocks of which nothing more is read.
+        """Unmap the blocks that nothing will read again.
 
-        That is when every queue pair is closed and in no line, no row of a packet names it, and no timer of its
-        receiver is pending. A sender's timers are cancelled when it closes; their events, when they come, find another
-        time than theirs in the empty row.
+        Each of their queue pairs is closed and in no line, no packet's row names it, and no timer of its receiver is
+        pending. A sender's timers are cancelled when it closes: their events find another deadline in the zeroed row.
         """
         if len(self.blocks) <= _FREE_BLOCKS:
             return

@@ -201,7 +201,7 @@ def restore(engine: Any, state: State) -> None:
 
 
 def _lines_of(engine: Any) -> list[tuple[tuple[int, int], Any]]:
-    """Return (port, class), and the places that queue pairs take in its line, where some do."""
+    """Return (port, class) and the places in its line, for each line that is not empty."""
     found = []
     for port, cls in np.argwhere(engine.backlog_rows["ready"] != 0).tolist():
         words = engine.backlog_rows["ready"][port, cls : cls + 1]
@@ -212,7 +212,7 @@ def _lines_of(engine: Any) -> list[tuple[tuple[int, int], Any]]:
 
 
 def _wait(engine: Any, at: tuple[int, int], places: Any) -> None:
-    """Put places into an empty line: the lowest level, and above it a bit for each word that is not 0."""
+    """Fill an empty line: the lowest level, and above it a bit for each word that is not 0."""
     port, cls = at
     if engine.ports["line_depth"][port] > 1:
         rest, count = _level(engine, port, cls), int(engine.ports["line_words"][port])

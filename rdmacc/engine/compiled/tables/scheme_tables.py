@@ -16,7 +16,7 @@ from rdmacc.switch.queueing import ROUTINGS
 
 
 class SchemeTables:
-    """A scheme, laid out and compiled; simulations copy its rows and share the rest."""
+    """A scheme's layout and machine code; simulations copy its rows and share the rest."""
 
     def __init__(self, scheme: Scheme, is_checked: bool) -> None:
         self.layout = rows.Layout.of(scheme)
@@ -26,7 +26,7 @@ class SchemeTables:
         self.timers = np.zeros((len(rows.KINDS), rows.MAX_SLOTS + 1, 2), np.int64)
         self.transfers = transfer_fields(scheme.components)
         self.transfer_at: dict[tuple[int, str], int] = {}
-        """Where each field of a component's Transfer record is in a message's row."""
+        """The offset of each field of a component's Transfer record in a message's row."""
         for number, record in records_of(scheme.components, "Transfer"):
             for name, (_, offset, *_) in (record_dtype(record).fields or {}).items():
                 self.transfer_at[number, name] = self.layout.offsets["Transfer", number] + offset
@@ -40,7 +40,7 @@ class SchemeTables:
             array.flags.writeable = False
 
     def _fill_globals(self, scheme: Scheme) -> None:
-        """Copy what the scheme, its queueing and its buffer have under the same name, and derive the rest."""
+        """Copy the fields that the scheme, its queueing and its buffer have under the same name; derive the others."""
         owners, queueing = (scheme, scheme.queueing, scheme.buffer), scheme.queueing
         found = {
             field.name: next((getattr(one, field.name) for one in owners if hasattr(one, field.name)), None)

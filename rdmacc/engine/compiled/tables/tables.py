@@ -1,4 +1,4 @@
-"""The kernel's memory for a plan: tables that are filled from it, and those that grow while it runs."""
+"""The kernel's memory for a plan: tables filled from it, and tables that grow during the run."""
 
 import sys
 from functools import partial
@@ -26,24 +26,24 @@ from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 
 _PREFETCH_BYTES = 2**18, 2**20
-"""Rows of ports beyond which the kernel asks for memory ahead of the next event, and of those after it: a core has a
-second-level cache of 1 MiB or half of it, for packets too. Asking for what is there already costs 4 to 15%."""
+"""Sizes of the port table from which the kernel prefetches for the next event, and for those after it. A core has a
+second-level cache of 0.5 to 1 MiB, which packets share. Prefetching what is already there costs 4 to 15%."""
 
 _FIRST_PACKETS = 2**18 if sys.platform == "win32" else 2**22
-"""Rows at the start, which take memory when they are used; Windows counts them as taken. Two for each packet of the
-messages are enough."""
+"""Initial rows, at most; two for each packet of the messages are enough. Unused rows take no memory, except on Windows.
+"""
 
 _FIRST_EVENTS, _FIRST_SAMPLES = 2**17, 1024
-"""Rows at the start; of events at most, since two for each port are enough for most schemes."""
+"""Initial rows; of events at most, since two for each port are enough for most schemes."""
 
 _ROWS_EACH, _FIRST_ROWS = 16, 2**25
-"""Rows of trace at the start: for each packet of data, and at most. They take memory once they are written."""
+"""Initial rows of the trace: for each data packet, and at most. Unwritten rows take no memory."""
 
 _MOST_COPIED_BYTES = 2**20  # tables of a larger simulation are made again for the next one
 
 _SPARE_PLACES = 64
-"""Queue pairs that a NIC has room for beyond four times those that it has, if messages are sent while it runs; all NICs
-together have room for four times those of the messages that there is room for."""
+"""If messages are sent during the run, a NIC has room for four times its queue pairs and this many more; together the
+NICs have room for four times the queue pairs of the messages that there is room for."""
 
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
@@ -59,19 +59,19 @@ def routes_of(fabric: Fabric) -> npt.NDArray[np.int64]:
 
 
 def is_plain(plan: Plan) -> bool:
-    """Return whether a simulation depends on nothing but its setting and its seed."""
+    """Return whether a simulation depends on its setting and seed alone."""
     return not (plan.faults or plan.watches or plan.has_trace or plan.is_checked)
 
 
 def kind_of(plan: Plan) -> Any:
-    """Return a key: a simulation may reuse the tables of another one with the same key, and fill in what differs."""
+    """Return a key; simulations with equal keys can reuse each other's tables, filling in what differs."""
     if plan.dependents is not None or len(plan.computation) or len(plan.paths.nodes) or len(plan.hash_as):
         return plan.kept
     return plan.reach, plan.fabric
 
 
 class Tables:
-    """A scenario in structured arrays, which the kernel knows by address."""
+    """A scenario in structured arrays, which the kernel addresses directly."""
 
     trail: Any
     bits: list[tuple[int, Field, npt.NDArray[np.int64]]]
@@ -106,7 +106,7 @@ class Tables:
         self.words = in_python(rows.view(np.int64))
 
     def _copies(self) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-        """Return the tables that a run changes, with copies of what they hold at the start; none if they are large."""
+        """Return the tables that a run changes with copies of their initial content; none if they are large."""
         if not is_plain(self.plan) or self.spare:
             return []
         tables = [self.rows, self.backlogs, self.ingresses, self.computation]
@@ -119,11 +119,11 @@ class Tables:
 
     @property
     def has_grown(self) -> bool:
-        """Whether memory is elsewhere than at the start."""
+        """Whether any table has moved since the start, because it grew."""
         return self.queue.has_grown or self.packet_rows.has_grown
 
     def _rewind(self, plan: Plan) -> None:
-        """Be as at the start, for a plan that may differ by its seed; memory has not grown."""
+        """Restore the initial tables, for a plan that may have another seed; none has grown."""
         self.plan = plan
         for table, start in self._start:
             table[...] = start
@@ -131,7 +131,7 @@ class Tables:
         self._fill_seed()
 
     def _refill(self, plan: Plan) -> None:
-        """Be as at the start, for a plan of the same kind with other messages."""
+        """Restore the initial tables, for a plan of the same kind with other messages."""
         self._rewind(self.plan)
         self.plan, self.rows[...] = plan, self._unopened
         self.queue.rewind()
@@ -184,7 +184,7 @@ class Tables:
             self.trail["n_ports"], self.trail["n_messages"] = self.plan.fabric.n_ports, self.plan.n_messages
 
     def take_params(self, params: npt.NDArray[np.uint8]) -> None:
-        """Have parameters with a trail of its own."""
+        """Switch to another copy of the parameters and the trail behind them."""
         self._memory["params"] = params
         self._set(params=params.ctypes.data)
         self.trail = np.ndarray(1, TRAIL, buffer=params, offset=self.hooks.trail_offset)[0]
@@ -227,14 +227,14 @@ class Tables:
         )  # fmt: skip
 
     def _fill_rooms(self) -> None:
-        """Write what messages, and the classes of all, decide of ports, hosts and switches."""
+        """Write what depends on the messages and their classes into the rows of ports, hosts and switches."""
         plan = self.plan
         self.ports["base_rtt_ps"], self.hosts["base_rtt_ps"] = plan.port_base_rtt_ps, plan.host_base_rtt_ps
         self.switches["shared_bytes"] = plan.shared_bytes
         self.ingresses["headroom_bytes"] = plan.headroom_bytes[plan.fabric.port_reverse][:, np.newaxis]
 
     def _fill_seed(self) -> None:
-        """Write what the seed decides; what it decides of queue pairs is in their rows."""
+        """Write what depends on the seed, except in the rows of queue pairs."""
         plan = self.plan
         self.ports["chance_key"], self.ports["loss_key"] = plan.chance_key, plan.loss_key
         self.hosts["clock_key"], self.switches["salt"] = plan.clock_key, plan.ecmp_salt
@@ -288,7 +288,7 @@ class Tables:
         self._set(computation=rows.ctypes.data)
 
     def _fill_lines(self) -> npt.NDArray[np.int32]:
-        """Give the lines memory, and each NIC's queue pairs their places; return these."""
+        """Allocate the NICs' lines, and return each queue pair's place in its line."""
         nic = self.plan.qp_port
         order = np.argsort(nic, kind="stable")
         used = np.bincount(nic, minlength=len(self.ports))
@@ -314,7 +314,7 @@ class Tables:
         return place
 
     def _fill_bits(self) -> None:
-        """Allocate the sets of packets that components and the kernel keep of each message."""
+        """Allocate the sets of packets that components and the kernel keep for each message."""
         words = words_of(self.plan.packets.astype(np.int64))
         begins = np.concatenate(([0], np.cumsum(words)))
         self.used_words = int(begins[-1])
@@ -339,7 +339,7 @@ class Tables:
         return self._added
 
     def _timer_offset(self, kind: str, slot: int) -> int:
-        """Return where in a row a deadline is; the time of its pending event follows it."""
+        """Return a deadline's offset in its row; the time of its pending event follows it."""
         return int(self._memory["timers"][layout.KINDS.index(kind), slot, 0])
 
     def transfer_column(self, component: int, field: Field) -> npt.NDArray[Any]:
@@ -430,7 +430,7 @@ class Tables:
         self._set(reserve_packets=8 + self._fan_in, reserve_events=65 + 16 * self._fan_in + released)
 
     def _reserve(self) -> None:
-        """Allocate what grows, and schedule the first events."""
+        """Allocate the growing tables, and schedule the first events."""
         plan = self.plan
         self._reserve_for_events()
         default = self._memory["packet_template"] = filled(self.layout.defaults["packet"], 1)
