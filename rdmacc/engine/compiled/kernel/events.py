@@ -1,10 +1,10 @@
 """The event queue: a two-level timing wheel behind a small heap.
 
 Time is divided into steps of `2**wheel_shift` ps, each with a few events. The heap holds the events up to the end of
-the current step, in order. A bucket of the near wheel holds the events of one later step, unordered; a bucket of the far
-wheel those of a whole round of the near wheel. Later events, such as timers of seconds, wait in a chain. Pushing an
-event links one row into its bucket, however many others are pending; when the heap is empty, it is refilled from the
-next bucket. Each wheel has a bit for each bucket, so the search skips 64 empty buckets at a time.
+the current step, in order. A bucket of the near wheel holds the events of one later step, unordered; a bucket of the
+far wheel those of a whole round of the near wheel. Later events, such as timers of seconds, wait in a chain. Pushing
+an event links one row into its bucket, however many others are pending; when the heap is empty, it is refilled from
+the next bucket. Each wheel has a bit for each bucket, so the search skips 64 empty buckets at a time.
 
 In windows (`rdmacc.engine.compiled.windows`), a step has a bucket for each node, and the heap holds the events of one
 node in one step. Buckets are numbered consecutively, step by step, so the wheels work the same way.

@@ -1,9 +1,10 @@
 """Compiles through Numba's private interfaces: one translation unit at a time, optimized once.
 
 For each function that compiled code calls, Numba makes a library: it links in the callees, optimizes all of it and
-emits machine code. So a function ten calls deep is optimized ten times. Here called functions (`Part`) are only lowered. The
-entry points that Python or the kernel calls are linked with all their callees, then optimized and emitted once. Their
-callees are private to them, so LLVM inlines a function with one caller, and drops functions inlined everywhere.
+emits machine code. So a function ten calls deep is optimized ten times. Here called functions (`Part`) are only
+lowered. The entry points that Python or the kernel calls are linked with all their callees, then optimized and emitted
+once. Their callees are private to them, so LLVM inlines a function with one caller, and drops functions inlined
+everywhere.
 
 No other module uses undocumented parts of Numba. `numba_public` does the same without them.
 """
