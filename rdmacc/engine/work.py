@@ -71,7 +71,7 @@ class Rows:
         if self._collectives is not None:
             return self._collectives
         if "collective" not in self.whole:
-            return np.full(len(self.whole), -1), pd.DataFrame()
+            return np.full(len(self.whole), -1), pd.DataFrame(columns=COLLECTIVE_COLUMNS)
         number = self.whole["collective"]
         known = self.whole.loc[~number.duplicated() & number.notna(), list(COLLECTIVE_COLUMNS)]
         return pd.factorize(number, sort=True)[0].astype(np.int64), known.sort_values("collective")

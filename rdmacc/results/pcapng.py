@@ -236,17 +236,17 @@ class _Frames:
         return size if is_whole else 0
 
     def _packet(self, message: int, psn: int, payload: int, kind: int, priority: int, ce: int) -> bytes:
-        plan, roce = self._plan, self._roce
+        plan = self._plan
         ends = [ip_address(int(plan.src[message])), ip_address(int(plan.dst[message]))]
         src, dst = ends if kind in (DATA, REQUEST) else ends[::-1]
         ecn = _CE if ce else _ECT if kind == DATA else _NOT_ECT
         below = self._inet.IP(src=src, dst=dst, tos=priority << 2 | ecn, flags="DF", id=0) / self._inet.UDP(
             sport=0xC000 | message & 0x3FFF, dport=4791, chksum=0
         )
-        return bytes(below / self._transport(message, psn, payload, kind, roce))
+        return bytes(below / self._transport(message, psn, payload, kind))
 
-    def _transport(self, message: int, psn: int, payload: int, kind: int, roce: Any) -> Any:
-        last, size = int(self._plan.packets[message]) - 1, int(self._plan.size_bytes[message])
+    def _transport(self, message: int, psn: int, payload: int, kind: int) -> Any:
+        roce, last, size = self._roce, int(self._plan.packets[message]) - 1, int(self._plan.size_bytes[message])
         qp = message + _FIRST_QP & _PSN_MASK
         if kind == DATA:
             opcode = _ONLY if last == 0 else _FIRST if psn == 0 else _LAST if psn == last else _MIDDLE

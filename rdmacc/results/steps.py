@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from rdmacc.engine.outcome import RunOutcome
     from rdmacc.engine.plan import Plan
 
-_COLLECTIVE_COLUMNS = (
-    "collective", "operation", "ranks", "size_bytes", "start_ps", "time_ps", "algbw_bps", "busbw_bps", "time_us",
-    "busbw_gbytes",
-)  # fmt: skip
-
 
 def busbw_factor(operation: str, ranks: int) -> float:
     """Return the ratio of busbw to algbw, which makes a perfect run reach the hardware's rate for any number of ranks.
@@ -43,7 +38,8 @@ def _rows(plan: Plan, outcome: RunOutcome, columns: tuple[str, ...]) -> pd.DataF
     ):
         part: dict[str, Any] = {"start_ps": start, "end_ps": np.where(end < 0, np.nan, end)}
         parts.append(pd.DataFrame(part | {name: labels[name].to_numpy() for name in columns if name in labels}))
-    return pd.concat([part for part in parts if len(part)], ignore_index=True)
+    whole = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    return whole.reindex(columns=["start_ps", "end_ps", *columns])
 
 
 def _by_row(plan: Plan, outcome: RunOutcome, message: str, computation: str) -> npt.NDArray[np.int64]:
@@ -56,10 +52,6 @@ def _by_row(plan: Plan, outcome: RunOutcome, message: str, computation: str) -> 
 def collectives_of(plan: Plan, outcome: RunOutcome) -> pd.DataFrame:
     """Return one row for each collective of the workload."""
     which, known = plan.rows.collectives()
-    if not len(known):
-        return pd.DataFrame(
-            {name: pd.Series(dtype=object if name == "operation" else float) for name in _COLLECTIVE_COLUMNS}
-        )
     table = known.rename(columns={"buffer_bytes": "size_bytes"}).reset_index(drop=True)
     table = table.astype({"collective": np.int64, "ranks": np.int64, "size_bytes": np.int64, "operation": str})
     first, last = np.full(len(table) + 1, NEVER), np.zeros(len(table) + 1, np.int64)  # the last is of no collective
@@ -77,10 +69,6 @@ def collectives_of(plan: Plan, outcome: RunOutcome) -> pd.DataFrame:
 def jobs_of(plan: Plan, outcome: RunOutcome) -> pd.DataFrame:
     """Return one row for each job of the workload."""
     rows = _rows(plan, outcome, ("job", "src", "dst", "size_bytes", "collective"))
-    if "collective" not in rows:
-        rows["collective"] = None
-    if "job" not in rows:
-        rows["job"] = None
     table = []
     for job, part in rows[rows["job"].notna()].groupby("job", sort=False):
         hosts = set(part["src"]) | set(part["dst"])

@@ -90,14 +90,11 @@ def completed(network: Graph) -> Graph:
         return network
     whole = network.copy()
     for one, other, link in whole.edges(data=True):
-        place = f"edge {one}-{other}"
         written = dict(link)
-        if "rate_bps" not in link:
-            link["rate_bps"] = checked_rate("rate", _given(written, "rate", "25Gbps", place))
-            del link["rate"]
-        if "delay_ps" not in link:
-            link["delay_ps"] = checked_delay(_given(written, "delay", "1us", place))
-            del link["delay"]
+        for (name, base, convert), example in zip(_WRITTEN, ("25Gbps", "1us")):
+            if base not in link:
+                link[base] = convert(_given(written, name, example, f"edge {one}-{other}"))
+                del link[name]
     for name, node in whole.nodes(data=True):
         node["kind"] = _kind(whole, name, node)
         if "rate" in node:
@@ -189,10 +186,14 @@ def _check_link(one: Hashable, other: Hashable, link: Mapping[str, Any]) -> None
     place = f"edge {one}-{other}"
     if one == other:
         raise ConfigError("edge", (one, other), "must join two different nodes", where=place)
-    delay = link.get("delay_ps")
     check_rate(link.get("rate_bps"), place)
-    if not is_whole(delay) or not 1 <= int(delay or 0) < 2**63:
-        raise ConfigError("delay_ps", delay, "a whole number of picoseconds, at least 1", where=place)
+    _check_whole(link, "delay_ps", "picoseconds", place)
+
+
+def _check_whole(attributes: Mapping[str, Any], name: str, unit: str, place: str) -> None:
+    value = attributes.get(name)
+    if not is_whole(value) or not 1 <= int(value or 0) < 2**63:
+        raise ConfigError(name, value, f"a whole number of {unit}, at least 1", where=place)
 
 
 def port_rate_bps(network: Graph, node: Hashable, peer: Hashable) -> float:
@@ -215,9 +216,7 @@ def _check_node(network: Graph, name: Hashable, node: Mapping[str, Any]) -> None
             if written in node:
                 raise ConfigError(written, node[written], "set only on switches: a host has no buffer", where=place)
         return
-    buffer = node.get("buffer_bytes")
-    if not is_whole(buffer) or not 1 <= int(buffer or 0) < 2**63:
-        raise ConfigError("buffer_bytes", buffer, "a whole number of bytes, at least 1", where=place)
+    _check_whole(node, "buffer_bytes", "bytes", place)
 
 
 def named(network: Graph, name: str) -> Graph:
