@@ -8,7 +8,6 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from tqdm.auto import tqdm
 
 from rdmacc import topology, workload
@@ -20,8 +19,11 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.show.tables import text_table
 
-WAYS = (("compiled", "time", 1), ("compiled", "windows", 1), ("compiled", "windows", 2), ("simpy", "time", 1))
+Way = tuple[str, str, int]
 """Engine, order of events, threads."""
+WAYS: tuple[Way, ...] = (
+    ("compiled", "time", 1), ("compiled", "windows", 1), ("compiled", "windows", 2), ("simpy", "time", 1),
+)  # fmt: skip
 _REPEATS = 2
 
 
@@ -29,12 +31,14 @@ _REPEATS = 2
 class Run:
     """One run of a scenario: how, what came out, and the error that ended it, if any."""
 
-    engine: str
-    order: str
-    threads: int
+    way: Way
     result: Result
     error: str
     wall_s: float
+
+    def __str__(self) -> str:
+        engine, order, threads = self.way
+        return f"{engine}, order {order}, threads {threads}"
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,7 @@ class Determinism:
     found: list[str]
 
     def text(self) -> str:
-        rows = [
-            [one.engine, one.order, str(one.threads), one.result.digest(), f"{one.wall_s:.2f}"] for one in self.runs
-        ]
+        rows = [[*map(str, one.way), one.result.digest(), f"{one.wall_s:.2f}"] for one in self.runs]
         plan = self.runs[0].result.plan
         versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("rdmacc", "numpy", "numba", "simpy"))
         lines = [
@@ -61,7 +63,7 @@ class Determinism:
             *dict.fromkeys(
                 f"\nNot in windows: {one.result.outcome.order.partition(': ')[2]}."
                 for one in self.runs
-                if one.order == "windows" and one.result.outcome.order != "windows"
+                if one.way[1] == "windows" and one.result.outcome.order != "windows"
             ),
         ]
         return "\n".join([*lines, *([""] if self.found else []), *(f"- {one}" for one in self.found)]) + "\n"
@@ -81,17 +83,18 @@ def determinism(scenario: Scenario) -> Determinism:
     ways = [way for way in WAYS if way[0] == "simpy" or not why_not_compiled()]
     run = partial(_run, scenario)
     turns = [way for way in ways for _ in range(_REPEATS)]
-    runs = [run(*way) for way in tqdm(turns, desc="rdmacc determinism", unit="run", leave=False)]
-    for other in runs[1:]:
-        found = _differences(runs[0], other)
+    first, *others = runs = [run(way) for way in tqdm(turns, desc="rdmacc determinism", unit="run", leave=False)]
+    for other in others:
+        found = differences(first.result.outcome, other.result.outcome)
+        found += [f"error: {first.error!r} and {other.error!r}"] if first.error != other.error else []
         if found:
-            where = _first_event(run(*_way(runs[0]), has_trace=True), run(*_way(other), has_trace=True))
-            return Determinism(runs, [f"{_named(runs[0])} and {_named(other)}:", *where, *found])
+            where = _first_event(*(run(one.way, has_trace=True) for one in (first, other)))
+            return Determinism(runs, [f"{first} and {other}:", *where, *found])
     return Determinism(runs, [])
 
 
-def _run(scenario: Scenario, engine: str, order: str, threads: int, has_trace: bool = False) -> Run:
-    begin = time.perf_counter()
+def _run(scenario: Scenario, way: Way, has_trace: bool = False) -> Run:
+    begin, (engine, order, threads) = time.perf_counter(), way
     trace = scenario.trace or has_trace
     simulation = scenario.simulation(engine=engine, order=order, threads=threads, trace=trace)
     error = ""
@@ -99,20 +102,7 @@ def _run(scenario: Scenario, engine: str, order: str, threads: int, has_trace: b
         result = simulation.run(scenario.until, progress=False)
     except SimulationError as ended:  # a stall, a deadlock: that must be the same, too
         result, error = simulation.result(), str(ended)
-    return Run(engine, order, threads, result, error, time.perf_counter() - begin)
-
-
-def _way(run: Run) -> tuple[str, str, int]:
-    return run.engine, run.order, run.threads
-
-
-def _named(run: Run) -> str:
-    return f"{run.engine}, order {run.order}, threads {run.threads}"
-
-
-def _differences(one: Run, other: Run) -> list[str]:
-    found = differences(one.result.outcome, other.result.outcome)
-    return found if one.error == other.error else [*found, f"error: {one.error!r} and {other.error!r}"]
+    return Run(way, result, error, time.perf_counter() - begin)
 
 
 def _first_event(one: Run, other: Run) -> list[str]:
@@ -122,13 +112,9 @@ def _first_event(one: Run, other: Run) -> list[str]:
     row = int(at[0]) if len(at) else shared
     if row == max(map(len, traces)):
         return ["with a trace, which takes events in the order of time, no event of a packet differs"]
-    shown = [_event(trace[row : row + 1], one) for trace in traces]
-    return [f"event {row} of a packet: {shown[0]}; and: {shown[1]}"]
-
-
-def _event(rows: npt.NDArray[np.void], run: Run) -> str:
-    frame = trace_frame(rows, run.result.plan.fabric)
-    return ", ".join(f"{name} {frame[name].iloc[0]}" for name in frame) if len(rows) else "nothing"
+    frames = [trace_frame(trace[row : row + 1], one.result.plan.fabric) for trace in traces]
+    shown = (", ".join(f"{name} {frame[name].iloc[0]}" for name in frame if len(frame)) for frame in frames)
+    return [f"event {row} of a packet: " + "; and: ".join(each or "nothing" for each in shown)]
 
 
 def report(scenario: Scenario, out: Path | None) -> tuple[str, bool]:
