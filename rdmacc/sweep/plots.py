@@ -152,12 +152,8 @@ class StudyPlots:
                 x = mean.index / its_factor if numeric else np.array([places.index(one) for one in mean.index])
                 aside = _ASIDE * (number - middle)
                 x = x * (x.max() / x.min()) ** aside if is_log else x + aside * (x.max() - x.min())
-                marker = _MARKERS[number % len(_MARKERS)]
-                ends = mean - half, mean + half
-                if half.isna().all():  # one seed
-                    ax.plot(x, mean, marker=marker, label=label, **look)
-                else:
-                    draw_spread(ax, x, mean, *ends, marker=marker, label=label, capsize=3, elinewidth=1, **look)
+                look |= {"marker": _MARKERS[number % len(_MARKERS)], "label": label}
+                draw_spread(ax, x, mean, mean - half, mean + half, capsize=3, elinewidth=1, **look)
             if is_log:
                 log_axes(ax, "x")
             if numeric and len(places) <= _FEW_TICKS:
