@@ -63,7 +63,7 @@ class DasrReceiver:
         return one
 
     def receive(self, one: Transfer, ce: int = 0, after_ps: int = PACKET_PS) -> tuple[Packet, Any]:
-        """Let the next packet of a message arrive after `after_ps`; return it and the ACK."""
+        """Deliver the next packet of a message after `after_ps`; return it and the ACK."""
         self.wait(after_ps)
         packet, reply = _DasrPacket(), _DasrPacket()
         packet.psn, packet.wire_bytes, packet.ce = one.message.received_packets, WIRE_BYTES, ce
@@ -82,7 +82,7 @@ class DasrReceiver:
         return packet, reply
 
     def wait(self, duration_ps: int) -> None:
-        """Let time pass, serving the senders' idle timers on the way."""
+        """Go forward in time, serving the senders' idle timers on the way."""
         end = self.now + duration_ps
         while True:
             due = min(self.senders.values(), key=lambda one: one.idle_timer_ps, default=None)

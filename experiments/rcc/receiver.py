@@ -41,7 +41,7 @@ class RccReceiver:
         self.take()
 
     def take(self, rtt_ps: int = BASE_RTT_PS, after_ps: int = us(1)) -> int:
-        """Let a packet arrive whose sample of the RTT is `rtt_ps`; return the window in its ACK."""
+        """Deliver a packet whose sample of the RTT is `rtt_ps`; return the window in its ACK."""
         self.now += after_ps
         self.endpoint.flow_num = max(self.endpoint.flow_num, self.flows - (self.message.received_packets == 0))
         self.endpoint.round_began_ps = self.now  # no round ends: B_R is `used`
@@ -57,5 +57,5 @@ class RccReceiver:
         return int(reply.cwnd_bytes)
 
     def acknowledge(self, ack: Any) -> None:
-        """Let the sender take an ACK with the window `ack.cwnd_bytes`."""
+        """Deliver an ACK with the window `ack.cwnd_bytes` to the sender."""
         _HANDLERS.on_ack(self.params, self.qp, self.sender, ack)

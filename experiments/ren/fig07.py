@@ -22,7 +22,7 @@ DRAWN = (FULL, OVER, FULL, FULL)
 
 
 def _mark(packet: Any, code: int) -> None:
-    """Let a port mark a packet by its budgets, as it does after a sampling period."""
+    """Mark a packet by the port's budgets, as after a sampling period."""
     place = LonePort(RenMarker(base_rtt_ps=us(10)), LINE_BPS)
     place.enqueue(packet, 0)
     place.egress.over, place.egress.under = int(code == OVER), int(code == UNDER)

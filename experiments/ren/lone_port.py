@@ -65,7 +65,7 @@ class LonePort:
         return int(getattr(self.egress, "period_timer_ps", NEVER))
 
     def enqueue(self, packet: Any, now: int) -> bool:
-        """Let a packet join the queue; return whether it did."""
+        """Put a packet into the queue, if there is room; return whether there was."""
         packet.verdict = ACCEPT
         self._count("enqueue", lambda: self._call("on_enqueue", packet, now))
         if packet.verdict in (DROP, TRIM, TRIM_TAIL):
@@ -89,7 +89,7 @@ class LonePort:
         self._count("period", lambda: self._call("on_period_timer", None, now))
 
     def run_until(self, now: int) -> None:
-        """Let the link and the timer go on until a time."""
+        """Run the link and the timer until a time."""
         while True:
             sends = max(self.free_ps, 0) if self.waiting else NEVER
             first = min(sends, self.period_timer_ps)
@@ -135,7 +135,7 @@ def _kinds(code: CodeType) -> dict[int, str]:
 
 @contextmanager
 def _counted_instructions(tell: Callable[[CodeType, int], None]) -> Iterator[None]:
-    """Tell instructions that run, all that count among them.
+    """Call `tell` with each instruction that runs, all that count among them.
 
     From Python 3.12 on, `sys.settrace` misses those of a function's first call.
     """

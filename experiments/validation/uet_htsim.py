@@ -134,17 +134,8 @@ def _slow(case: str) -> list[SlowLink]:
 
 def _scheme(case: str, control: str) -> Scheme:
     changes: dict[str, Any] = {}
-    if case.startswith((SMALL_PERMUTATION, PERMUTATION)):
-        changes["values"] = 128
-    for choice in CHOICES:
-        if f", {choice}" in case:
-            changes["choice"] = choice
-    if ONE_VALUE in case:
-        changes["choice"] = "ecmp"
-    if "ACK each" in case:
-        changes["ack_every_bytes"] = 4000
-    if "500 packets" in case:
-        changes |= {"UetQueue.limit": _LONG, "timeout_ps": us(15) + 6 * 500 * MTU_BYTES * 80}
+    for words, more in _CHANGES.items():
+        changes |= more if words in case else {}
     if case in ("1,023 to 1", "3 to 1"):
         changes |= {name: _WINDOW_50 for part, name in _WINDOW_OF.items() if part in control}
     if case in ("127 to 1", "1,023 to 1"):
@@ -152,6 +143,15 @@ def _scheme(case: str, control: str) -> Scheme:
     return preset("uet-htsim")[control].replace(**changes)
 
 
+_CHANGES: dict[str, dict[str, Any]] = {
+    SMALL_PERMUTATION: {"values": 128},
+    PERMUTATION: {"values": 128},
+    **{f", {choice}": {"choice": choice} for choice in CHOICES},
+    ONE_VALUE: {"choice": "ecmp"},
+    "ACK each": {"ack_every_bytes": 4000},
+    "500 packets": {"UetQueue.limit": _LONG, "timeout_ps": us(15) + 6 * 500 * MTU_BYTES * 80},
+}
+"""Changes to the scheme, by words in a run's name."""
 _WINDOW_OF = {"nscc": "Nscc.largest_window", "rccc": "ReceiverCredit.largest"}
 
 

@@ -126,11 +126,6 @@ def test_patched_settles_at_its_fixed_point(flows):
         assert table.loc[quantity, "integrated"] == pytest.approx(table.loc[quantity, "fixed_point"], rel=0.01)
 
 
-def test_fixed_point_of_the_fact_sheet_timely():
-    """C = 10 Gb/s, two flows, delta = 10 Mb/s, beta = 0.008: 25% above the reference queue."""
-    assert PatchedTimelyFluid().fixed_point()["queue_bytes"] == pytest.approx(1.25 * 62_500)
-
-
 def test_patched_makes_unequal_rates_equal_and_timely_does_not():
     unequal = {"start_first": 0.9, "start": 0.1, "duration_ps": "120ms", "step_ps": "4us"}
     patched = PatchedTimelyFluid(**unequal).solve().iloc[-500:].mean()

@@ -183,11 +183,6 @@ def by_protocol(table, value):
     return {name: rows[value].to_numpy() for name, rows in table.sort_values("strength").groupby("protocol")}
 
 
-def test_backlog_of_figure_1_and_its_drain_of_figure_5():
-    assert queue_lengths([2, 0, 0, 0], [0] * 4, 2.0, is_ren=False).tolist() == [2, 2, 2, 2]
-    assert queue_lengths([2, 0, 0, 0], [0] * 4, 2.0, is_ren=True).tolist() == [2, 0, 0, 0]
-
-
 def test_equations_2_to_4_by_hand():
     # m = 3, 1, 0, 0; f = 0, 1, 0, 2; BDP 10. rl_2 = 1/3 BDP, rl_4 = 2/3 BDP.
     traditional = queue_lengths([3, 1, 0, 0], [0, 1, 0, 2], 10.0, is_ren=False)
