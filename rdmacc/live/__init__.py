@@ -38,10 +38,10 @@ from rdmacc.workload.frame import open_work
 __all__ = ["Live", "Sending"]
 
 _LAST = math.inf
-"""Priority of the event by which the network goes on: after all others of its time."""
+"""Priority of the event that resumes the network: after all others of its time."""
 
 _TAKEN: WeakSet[simpy.Environment] = WeakSet()
-"""Environments that have a network."""
+"""Environments that already have a network."""
 
 
 class Sending(simpy.Event):
@@ -128,7 +128,7 @@ class Live:
         _TAKEN.add(self.env)
         self._sendings: dict[int, Sending] = {}
         self._wakes_at: Any = None
-        """When the network goes on, if that is scheduled."""
+        """When the network resumes, if that is scheduled."""
 
     @property
     def now_ps(self) -> int:
@@ -180,7 +180,7 @@ class Live:
         return int(time) if self._unit_ps == 1 and time == int(time) else round(time * self._unit_ps)
 
     def _wake(self, time: Any) -> None:
-        """Let the network go on at a time, when everything else at it has happened."""
+        """Resume the network at a time, after all other events of that time."""
         if self._wakes_at is None or time < self._wakes_at:
             self._wakes_at = time
             event = simpy.Event(self.env)

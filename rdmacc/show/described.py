@@ -91,7 +91,7 @@ class Signature:
 
 
 def _complete(kind: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the fields of a class that `dataclass` is done with: it reads docstring and signature while at work."""
+    """Return the fields of a finished dataclass; `dataclass` itself reads docstring and signature while it works."""
     return dataclasses.fields(kind) if "__match_args__" in vars(kind) else ()
 
 

@@ -1,11 +1,11 @@
-"""A progress bar that comes late, so that a short run neither shows nor makes one."""
+"""A progress bar that appears late, so that short runs do not show one."""
 
 import time
 from typing import Any
 
 
 class LateBar:
-    """A progress bar of tqdm's, made once a time has passed."""
+    """A tqdm progress bar that is created after a delay."""
 
     def __init__(self, total: float, delay_s: float, **options: Any) -> None:
         self.total, self.n, self.text = total, 0.0, ""
@@ -14,11 +14,11 @@ class LateBar:
 
     @property
     def is_due(self) -> bool:
-        """Whether the time has passed."""
+        """Whether the delay is over."""
         return time.time() >= self._due
 
     def update(self, more: float, text: str = "") -> None:
-        """Note that more is done, with another text in front of the bar."""
+        """Report progress, with a new text in front of the bar."""
         self.n, self.text = self.n + more, text
         if self._bar is None and self.is_due:
             from tqdm.auto import tqdm

@@ -49,7 +49,7 @@ _FEW_DECADES = 2.5  # a logarithmic axis of fewer has ticks between the powers o
 _TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1.0, "ps"))
 _WIDE = 50.0  # completion times that differ by more than this factor are drawn on a logarithmic axis
 UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "us")}
-"""How many of a base unit are one of what plots and sliders show, and its name."""
+"""Display units of plots and sliders: base units in one, and its name."""
 
 
 @contextmanager
@@ -119,7 +119,7 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axe
 
 
 def note(ax: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], **look: Any) -> None:
-    """Write a small text at a place, `offset` in points from it."""
+    """Write a small text at a point, `offset` (in points) away from it."""
     ax.annotate(text, at, xytext=offset, textcoords="offset points", **{"fontsize": 8} | look)
 
 
@@ -173,7 +173,7 @@ def value_unit(field: str) -> tuple[float, str]:
 
 
 def ecdf(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the sorted values, and for each the fraction of values up to it."""
+    """Return the sorted values and, for each, the fraction of values up to it."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     return ordered, np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
 

@@ -51,7 +51,7 @@ class Timeline:
 
     @property
     def length(self) -> float:
-        """From top to bottom."""
+        """Length from top to bottom."""
         return self.pieces[-1][1]
 
     def place(self, time_ps: int) -> float:

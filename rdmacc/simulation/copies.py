@@ -1,4 +1,4 @@
-"""Copies of a simulation that go on by themselves: forks, and checkpoints in files."""
+"""Independent copies of a simulation: forks, and checkpoints in files."""
 
 import hashlib
 import logging
@@ -23,7 +23,7 @@ _S = TypeVar("_S", bound=Running)
 
 
 def forked(one: _S, faults: Sequence[Fault], parameters: Mapping[str, Any], seed: int | None) -> _S:
-    """Return a copy that goes on with other faults, parameters or chance."""
+    """Return an independent copy, with other faults, parameters or chance from now on."""
     one._note_plan()
     twin = copy(one)
     twin._sent, plan = one._sent.copy(), one.plan
@@ -79,7 +79,7 @@ def loaded(kind: type[_S], state: dict[str, Any]) -> _S:
 
 
 def _scenario(one: Running) -> str:
-    """Return what tells scenarios apart, whatever has run of them."""
+    """Return a hash of a scenario, the same however far it has run."""
     plan = one.plan
     work, given = one._sent.frame(one._sent.first), one._plan_of.keywords
     parts = [plan.fabric.names, plan.fabric.port_peer.tolist(), plan.fabric.port_rate_bps.tolist()]
@@ -88,7 +88,7 @@ def _scenario(one: Running) -> str:
 
 
 def resumed(one: _S, path: str | Path, every: float | str) -> _S:
-    """Return a simulation, or what a checkpoint holds of it, which writes checkpoints from now on."""
+    """Return a simulation that writes checkpoints, from its checkpoint if there is one."""
     every_s, simulation = checkpoints.seconds(every), one
     checkpoints.part_of(path).unlink(missing_ok=True)
     if Path(path).exists():
@@ -103,13 +103,13 @@ def resumed(one: _S, path: str | Path, every: float | str) -> _S:
 
 
 class Regular:
-    """Writes a checkpoint whenever it is due; a full disk does not end the run."""
+    """Writes a checkpoint whenever one is due; a full disk does not stop the run."""
 
     def __init__(self, path: str | Path, every_s: float) -> None:
         self._path, self._every_s, self._due_s = path, every_s, time.monotonic() + every_s
 
     def __call__(self, one: Running) -> None:
-        """Write one, if it is time."""
+        """Write a checkpoint if one is due."""
         if time.monotonic() >= self._due_s:
             try:
                 save(one, self._path)

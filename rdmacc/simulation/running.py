@@ -27,25 +27,25 @@ from rdmacc.units import Quantity, format_size, time_ps
 
 _log = logging.getLogger(__name__)
 IS_QUIET = ContextVar("is_quiet", default=False)
-"""Whether simulations warn of nothing, in this thread."""
+"""Whether simulations in this thread give no warnings."""
 
 _SLICE_PS = time_ps("1ms")
 """Simulated time between two checks for a deadlock."""
 
 _EXPLAINED_BYTES = 12 * ROW.itemsize
-"""A packet of data has about so many rows of trace, if it crosses two links and is acknowledged."""
+"""Size of a data packet's trace rows if it crosses two links and is acknowledged."""
 _MOST_BYTES = 2**34
-"""More memory, explanations may not take."""
+"""Most memory that explanations may take."""
 
 _FIRST_STEP_PS = time_ps("20us")
 _FEW_HOSTS = 1_000
-"""With fewer, the first step is as much longer."""
+"""With fewer hosts, the first step is longer in proportion."""
 _STEP_S = 0.1, 0.5
 """CPU time of a step within a slice, in seconds; after each step, progress is shown and Ctrl-C takes effect.
 
 By the wall time, steps became ever shorter where a process waits for the CPU."""
 _FEW_EVENTS = 10_000
-"""A step of so few events becomes no shorter."""
+"""Steps are not shortened below this many events."""
 
 
 def is_checked(scheme: Scheme, check: bool | None) -> bool:
@@ -59,10 +59,10 @@ def is_checked(scheme: Scheme, check: bool | None) -> bool:
 
 
 class Running:
-    """A plan on an engine, so far."""
+    """A plan that runs on an engine."""
 
     _plan_of: partial[Plan]
-    """The plan of a workload: only where messages can be sent."""
+    """Makes the plan of a workload; set only where messages can be sent."""
     _stop_ps = NEVER
     """Where it was asked to stop."""
     _after_step: Callable[[Any], None] | None = None
@@ -119,7 +119,7 @@ class Running:
         return until_ps
 
     def _run_some(self, until_ps: int, progress: bool | None = False) -> bool:
-        """Run to a time, or to an event by which awaited messages end; return whether there was one."""
+        """Run to a time or to the first end of an awaited message; return whether one has ended."""
         begin, self._stop_ps = time.perf_counter(), until_ps
         bar, is_endless = self._progress_bar(until_ps, progress), until_ps == NEVER
         try:
@@ -178,7 +178,7 @@ class Running:
             self._fault_events.note_plan(self.plan)
 
     def ends_until(self, until_ps: int) -> list[Completion]:
-        """Run until messages sent have ended, but not to the events of a time; return what has ended, at one time."""
+        """Run until a sent message ends, or to before the events of `until_ps`; return all that ended at that instant."""
         if not self._sent.fresh:
             self._next_ends(until_ps)
         ended = [self._sent.completion(self.engine, number) for number in self._sent.fresh]
@@ -186,7 +186,7 @@ class Running:
         return ended
 
     def _next_ends(self, until_ps: int) -> list[int]:
-        """Run until an awaited message ends, and to the end of that instant; return all that have ended."""
+        """Run to the end of the instant at which an awaited message ends; return all that have ended."""
         engine, found = self.engine, list[int]()
         while True:
             begin = time.perf_counter()
@@ -278,7 +278,7 @@ class Running:
 
 
 def _repeated(engine: str, order: str, threads: int, stop_ps: int, plan: Plan, until_ps: int) -> RunOutcome:
-    """Return what a run that stopped before `stop_ps` does up to a time, with another plan's trace."""
+    """Repeat a run up to a time, with another plan's trace; it had stopped before `stop_ps`."""
     check_memory(plan)
     simulation = Running(plan, engine, order, threads, time.perf_counter())
     with suppress(SimulationError):  # the run to explain may have ended so, too
@@ -287,7 +287,7 @@ def _repeated(engine: str, order: str, threads: int, stop_ps: int, plan: Plan, u
 
 
 def check_memory(plan: Plan) -> None:
-    """Raise a ConfigError if what explains the plan's messages would not fit into a bounded part of memory."""
+    """Raise a ConfigError if explaining the plan's messages would take too much memory."""
     packets = int(plan.packets[plan.explained].sum(dtype=np.int64)) if len(plan.explained) else 0
     least_bytes = packets * _EXPLAINED_BYTES
     if least_bytes > _MOST_BYTES:
