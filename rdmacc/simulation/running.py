@@ -178,7 +178,7 @@ class Running:
             self._fault_events.note_plan(self.plan)
 
     def ends_until(self, until_ps: int) -> list[Completion]:
-        """Run until a sent message ends, or to before the events of `until_ps`; return all that ended at that instant."""
+        """Run until a sent message ends, or to `until_ps` without its events; return all that have ended."""
         if not self._sent.fresh:
             self._next_ends(until_ps)
         ended = [self._sent.completion(self.engine, number) for number in self._sent.fresh]
