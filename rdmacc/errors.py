@@ -54,7 +54,12 @@ class RdmaccError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return the traceback's lines for IPython, which asks for them by this name."""
-        return _rendered(self)
+        short = shortened(self.__traceback__)
+        shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+        if shell is None:
+            return traceback.format_exception(type(self), self, short)
+        lines: list[str] = shell.InteractiveTB.structured_traceback(type(self), self, short)
+        return lines
 
 
 class ConfigError(RdmaccError, ValueError):
@@ -277,33 +282,6 @@ def shortened(trace: TracebackType | None) -> TracebackType | None:
     return short
 
 
-def _install(kind: type[BaseException]) -> None:
-    """Print tracebacks of uncaught errors of a kind in short, by whatever printed them before."""
-    before = sys.excepthook
-
-    def hook(error_kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if isinstance(error, kind):
-            whole, error.__traceback__ = error.__traceback__, shortened(trace)
-            try:
-                before(error_kind, error, error.__traceback__)
-            finally:
-                error.__traceback__ = whole
-        else:
-            before(error_kind, error, trace)
-
-    sys.excepthook = hook
-
-
-def _rendered(error: BaseException) -> list[str]:
-    """Return the lines of an error's short traceback, as IPython draws them if it runs."""
-    short = shortened(error.__traceback__)
-    shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is None:
-        return traceback.format_exception(type(error), error, short)
-    lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, short)
-    return lines
-
-
 def _is_library(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
     return file.startswith(("<frozen", *_LIBRARIES)) or "site-packages" in Path(file).parts
@@ -314,4 +292,18 @@ def _is_generated(frame: FrameType) -> bool:
     return frame.f_code.co_filename == "<string>" and frame.f_code.co_name == "__init__"
 
 
-_install(RdmaccError)
+_print_before = sys.excepthook
+
+
+def _print_short(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print the tracebacks of our uncaught errors in short, by whatever printed them before."""
+    if not isinstance(error, RdmaccError):
+        return _print_before(kind, error, trace)
+    whole, error.__traceback__ = error.__traceback__, shortened(trace)
+    try:
+        _print_before(kind, error, error.__traceback__)
+    finally:
+        error.__traceback__ = whole
+
+
+sys.excepthook = _print_short

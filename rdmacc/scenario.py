@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
-from numbers import Integral
 from pathlib import Path
 from typing import Any, get_args
 
@@ -29,7 +28,7 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.schemes.tables import scheme_from, scheme_table_of
 from rdmacc.simulation import Simulation
 from rdmacc.topology import Graph, completed, validate
-from rdmacc.typed import typed
+from rdmacc.typed import check_types, typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload import messages
 
@@ -119,7 +118,9 @@ class Scenario(Named):
         """
         network = completed(self.make_network())
         validate(network)
-        self._check()
+        check_types(self)
+        if not isinstance(self.explain, bool) and not all(isinstance(one, str | int) for one in self.explain):
+            raise ConfigError("explain", self.explain, "True, False, or a list of strings or whole numbers")
         content = {
             "format": _FORMAT,
             "rdmacc": metadata.version("rdmacc"),
@@ -141,23 +142,6 @@ class Scenario(Named):
         except OSError as error:
             raise ConfigError("path", str(path), f"a file that can be written ({error})") from None
         return target
-
-    def _check(self) -> None:
-        """Raise a ConfigError if a file could not hold the scenario, or could not be read back."""
-        for field, kinds in (("probes", (Probe,)), ("faults", tuple(_FAULTS.values()))):
-            given = getattr(self, field)
-            if not isinstance(given, list | tuple) or not all(isinstance(one, kinds) for one in given):
-                raise ConfigError(field, given, f"a list of {', '.join(kind.__name__ for kind in kinds)}")
-        for field, kind in (("engine", str), ("seed", Integral), ("trace", bool)):
-            if not isinstance(getattr(self, field), kind):
-                raise ConfigError(field, getattr(self, field), f"of type {kind.__name__}")
-        explained = self.explain if isinstance(self.explain, list | tuple) else []
-        if not (explained or isinstance(self.explain, bool)) or not all(
-            isinstance(one, str | int) for one in explained
-        ):
-            raise ConfigError("explain", self.explain, "True, False, or a list of strings or whole numbers")
-        if self.check is not None and not isinstance(self.check, bool):
-            raise ConfigError("check", self.check, "True, False or None")
 
     @staticmethod
     def from_toml(path: str | Path) -> Scenario:
