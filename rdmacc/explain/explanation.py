@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from rdmacc.engine.outcome import RunOutcome
 from rdmacc.explain.causes import Cause, Causes
 from rdmacc.explain.recording import Recording
 from rdmacc.explain.walk import KINDS, Span, Walk
 from rdmacc.explain.words import paragraph
 from rdmacc.show.tables import html_table, text_table
 from rdmacc.units import format_time
-
-if TYPE_CHECKING:
-    from rdmacc.engine.outcome import RunOutcome
 
 __all__ = ["Explanation"]
 

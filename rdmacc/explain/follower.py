@@ -5,14 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict, deque
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc.engine.fault_events import DOWN, RATE
+from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, DROPPED, QUEUED, SENT
 from rdmacc.units import transmission_ps
-
-if TYPE_CHECKING:
-    from rdmacc.engine.plan import Plan
 
 FATES = ("arrived", "lost", "dropped", "under way")
 """How a hop ends: at the far end of the link; lost on the link, or just after it, if the switch had no route or no room

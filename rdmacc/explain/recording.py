@@ -6,12 +6,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from functools import cached_property, lru_cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rdmacc.engine.fault_events import DOWN, UP
+from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, QUEUED, RELEASED, SENT, STOPPED
 from rdmacc.explain.follower import Follower
 from rdmacc.lifetimes import uncollected
@@ -19,9 +20,6 @@ from rdmacc.records import NEVER
 from rdmacc.rules.pacing import NOTHING
 from rdmacc.state import DATA, PAUSE, RESUME
 from rdmacc.units import transmission_ps
-
-if TYPE_CHECKING:
-    from rdmacc.engine.plan import Plan
 
 Ints = npt.NDArray[np.int64]
 Hop = dict[str, Any]

@@ -110,13 +110,11 @@ class Walk:
             if hop["fate"] == 0 and hop["end_ps"] == self._at and peer[hop["port"]] == dst and hop["key"][1] == DATA
         ]  # fmt: skip
         last = min(found, key=lambda hop: bool(hop["trimmed"]))
-        hops = journeys[last["journey"]]
-        self._psn = last["key"][2]
-        self._along(hops)
-        self._from_send(self._place_of(hops[0]))
+        self._along(journeys[last["journey"]])
 
     def _along(self, hops: list[Hop]) -> None:
-        """Go back from the end of the last hop to when the first one began."""
+        """Go back from the end of a packet's last hop to when the first one began, and on from there."""
+        self._psn = hops[0]["key"][2]
         for hop in reversed(hops):
             port = hop["port"]
             if hop["sent_ps"] >= 0:
@@ -127,10 +125,7 @@ class Walk:
                 self._back_to(hop["sent_ps"], TRANSMISSION, port)
             if hop["hop"]:
                 self._wait(hop["ready_ps"], QUEUE, port, hop["priority"])
-
-    def _place_of(self, hop: Hop) -> int:
-        """Return which of the queue pair's sends a packet's first hop is."""
-        return int(np.searchsorted(self._sends.place, hop["sent_row"]))
+        self._from_send(int(np.searchsorted(self._sends.place, hops[0]["sent_row"])))
 
     def _from_now(self) -> None:
         """Begin with what the message waits for."""
@@ -138,9 +133,7 @@ class Walk:
         if stop == NOTHING and len(self._mine):
             hops = self._under_way()
             if hops:
-                self._psn = hops[0]["key"][2]
                 self._along(hops)
-                self._from_send(self._place_of(hops[0]))
                 return
         self._from_send(len(self._sends.place))
 

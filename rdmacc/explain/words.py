@@ -8,12 +8,12 @@ from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from rdmacc.engine.plan import Plan
 from rdmacc.explain import walk
 from rdmacc.explain.causes import Cause, Causes
 from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
-    from rdmacc.engine.plan import Plan
     from rdmacc.explain.explanation import Explanation
 
 _TOLD = 0.04

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.show.timeline import merged
@@ -21,8 +22,6 @@ from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from rdmacc.engine.plan import Plan
 
 _FINEST = 2000  # gaps shorter than this part of the picture are not drawn
 _MOST_LABELS = 32

@@ -21,6 +21,7 @@ from rdmacc.explain.recording import Recording
 from rdmacc.lifetimes import uncollected
 from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.state import DATA
+from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import levels_of
 from rdmacc.units import format_rate, format_size, format_time
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rdmacc.results.result import Result
-    from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Animation"]
 

@@ -10,18 +10,15 @@ import tomllib
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
-from rdmacc.schemes import scheme_table
+from rdmacc.schemes import Scheme, scheme_table
 from rdmacc.sources import git_commit
-
-if TYPE_CHECKING:
-    from rdmacc.schemes import Scheme
 
 
 @dataclass(frozen=True)

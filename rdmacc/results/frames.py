@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +13,13 @@ from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.probes import Probe
 from rdmacc.results.activity import jobs_of_hosts
 from rdmacc.results.steps import collectives_of, jobs_of
 from rdmacc.results.summary import Transport, counts_of
 from rdmacc.rules.progress import HAS_WAITED, NO_ROUTE, NO_ROUTE_BACK
 from rdmacc.state import LINK_CLASSES
 from rdmacc.typed import typed
-
-if TYPE_CHECKING:
-    from rdmacc.probes import Probe
 
 __all__ = ["Frames"]
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.engine.outcome import RunOutcome
+from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 from rdmacc.show.timeline import merged
-
-if TYPE_CHECKING:
-    from rdmacc.engine.outcome import RunOutcome
-    from rdmacc.engine.plan import Plan
 
 
 def busbw_factor(operation: str, ranks: int) -> float:

@@ -6,20 +6,21 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.show.tables import html_table, text_table
 from rdmacc.topology.base import Graph, completed, hosts, port_rate_bps, switches
+from rdmacc.topology.base_times import longest_ps, packet_ps
+from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import in_order, levels_of
+from rdmacc.topology.ways import has_equal_ways, hops_of
 from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time
-
-if TYPE_CHECKING:
-    from rdmacc.topology.fabric import Fabric
 
 _MOST_BYTES = 2**40
 
@@ -72,13 +73,9 @@ class TopologyInfo:
         ]
 
     def __str__(self) -> str:
-        from rdmacc.show.tables import text_table
-
         return text_table([self.name, ""], self.rows())
 
     def _repr_html_(self) -> str:
-        from rdmacc.show.tables import html_table
-
         return html_table(["", ""], self.rows(), caption=self.name)
 
 
@@ -106,8 +103,6 @@ def describe(network: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Top
     >>> paper.base_rtt_ps, paper.bdp_bytes
     (12000000, 150000)
     """
-    from rdmacc.topology.fabric import Fabric
-
     network = completed(network)
     fabric = Fabric.from_graph(network)
     src, dst, weight = _host_pairs(fabric)
@@ -249,9 +244,6 @@ def _path_measures(
     for field, value in (("data_bytes", data_bytes), ("ack_bytes", ack_bytes)):
         if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < _MOST_BYTES:
             raise ConfigError(field, value, f"a whole number of bytes, at least 0 and below {_MOST_BYTES}")
-    from rdmacc.topology.base_times import longest_ps, packet_ps
-    from rdmacc.topology.ways import has_equal_ways, hops_of
-
     there, back = packet_ps(fabric, data_bytes), packet_ps(fabric, ack_bytes)[fabric.port_reverse]
     hops = longest_ps(fabric, src, dst, np.ones(fabric.n_ports, np.int64))
     propagation = longest_ps(fabric, src, dst, 2 * fabric.port_delay_ps)
@@ -262,8 +254,6 @@ def _path_measures(
 
 
 def _pair(graph: Graph, src: Hashable, dst: Hashable) -> tuple[Fabric, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    from rdmacc.topology.fabric import Fabric
-
     graph = completed(graph)
     fabric = Fabric.from_graph(graph)
     for field, name in (("src", src), ("dst", dst)):

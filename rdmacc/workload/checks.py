@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from itertools import chain, repeat
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -13,12 +13,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.topology.fabric import Fabric
 from rdmacc.workload.columns import Int64s, is_name, row_error, split_ids
 from rdmacc.workload.frame import COLUMNS, OPEN, computation, messages
 from rdmacc.workload.paths import PATH_COLUMNS
-
-if TYPE_CHECKING:
-    from rdmacc.topology.fabric import Fabric
 
 Columns: TypeAlias = dict[str, Any]
 _FORM: Columns = dict(zip(COLUMNS, (object, object, np.int64, np.int64, "Int64", object, np.float64), strict=True))

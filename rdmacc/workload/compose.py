@@ -43,8 +43,7 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
         waiting, wanted, counts = positions(part["after"], labels)
         part["after"] = split_ids((wanted + first).tolist(), waiting, counts, len(part))
         codes, names = pd.factorize(part["group"], sort=True)
-        part["group"] = pd.array(codes + groups, dtype="Int64")
-        part.loc[codes < 0, "group"] = pd.NA
+        part["group"] = pd.arrays.IntegerArray(codes.astype(np.int64) + groups, codes < 0)
         if "collective" in part and part["collective"].notna().any():
             part["collective"] += collectives
             collectives = int(part["collective"].max()) + 1

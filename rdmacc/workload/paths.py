@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.topology.fabric import Fabric
 from rdmacc.workload.columns import Int64s, is_missing, row_error
-
-if TYPE_CHECKING:
-    from rdmacc.topology.fabric import Fabric
 
 PATH_COLUMNS = ("path", "ack_path")
 

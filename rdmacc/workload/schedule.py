@@ -14,7 +14,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.workload.columns import Int64s, split_ids
-from rdmacc.workload.frame import Host, as_objects
+from rdmacc.workload.frame import Host, as_objects, from_columns
 
 COLLECTIVE_COLUMNS = ("collective", "operation", "ranks", "buffer_bytes")
 """Columns of rows in a collective: its number, its operation, its number of ranks, and the size S of its buffer."""
@@ -115,18 +115,8 @@ class Schedule:
         waiting, wanted, delay_ps = self.waits()
         names, *ends = self.ends()
         src, dst = (as_objects(names)[places] for places in ends)
-        frame = pd.DataFrame(
-            {
-                "src": pd.Series(src, dtype=object),
-                "dst": pd.Series(dst, dtype=object),
-                "size_bytes": numbers["size_bytes"],
-                "start_ps": numbers["start_ps"],
-                "group": pd.array([pd.NA] * self.count, dtype="Int64"),
-                "after": self._split(waiting, wanted),
-                "weight": np.ones(self.count),
-            },
-            index=pd.RangeIndex(self.count, name="message"),
-        )
+        after = self._split(waiting, wanted)
+        frame = from_columns(src, dst, numbers["size_bytes"], numbers["start_ps"], after=after)
         if delay_ps.any():
             shared: dict[Any, Any] = {}  # few of a million tuples differ
             delays = map(shared.setdefault, *[self._split(waiting, delay_ps)] * 2)
