@@ -27,6 +27,7 @@ _RATES_GBPS = (10.0, 25.0, 40.0, 100.0, 200.0, 400.0)
 _LOSSES = (0.0, 1e-4, 1e-3, 1e-2)
 _LABEL = {"description_width": "9em"}
 _WIDE = {"width": "auto", "max_width": "27em"}
+_ROWS = {"flex_flow": "row wrap", "align_items": "flex-start", "overflow": "visible"}
 _HELP = {one.name: one.metadata.get("doc", "") for one in fields_of(Setup)}
 _SIZES = {
     "all-reduce": "of the buffer that every host reduces",
@@ -107,40 +108,15 @@ class Explorer:
         self.reset.on_click(lambda _: self._to(setup))
         self.link = widgets.HTML()
         self._parameters = widgets.Accordion()
-        scenario = widgets.VBox(
-            [
-                *(self.notes.beside(key, control, _HELP.get(key, "")) for key, control in self.controls.items()),
-                widgets.HBox([self.reset, self.link]),
-            ],
-            layout={"flex": "0 1 28em", "min_width": "0"},
-        )
-        choice = self.notes.beside(
-            "why", self.message, "where the time of a message went: the slowest, in times of its time alone"
-        )
-        told = widgets.VBox(
-            [self.table, choice, self.why], layout={"flex": "1 1 27em", "min_width": "0", "overflow": "visible"}
-        )
-        shown = widgets.HBox(
-            [*self.pictures.values(), told],
-            layout={
-                "flex": "1 1 36em",
-                "flex_flow": "row wrap",
-                "min_width": "0",
-                "overflow": "visible",
-                "align_items": "flex-start",
-            },
-        )
+        controls = [self.notes.beside(key, control, _HELP.get(key, "")) for key, control in self.controls.items()]
+        controls.append(widgets.HBox([self.reset, self.link]))
+        scenario = widgets.VBox(controls, layout={"flex": "0 1 28em", "min_width": "0"})
+        meaning = "where the time of a message went: the slowest, in times of its time alone"
+        told = widgets.VBox([self.table, self.notes.beside("why", self.message, meaning), self.why])
+        told.layout = {"flex": "1 1 27em", "min_width": "0", "overflow": "visible"}
+        shown = widgets.HBox([*self.pictures.values(), told], layout={"flex": "1 1 36em", "min_width": "0", **_ROWS})
         code = widgets.Accordion(children=[self.code], titles=("As Python",))
-        self.view = widgets.VBox(
-            [
-                widgets.HBox(
-                    [scenario, shown],
-                    layout={"flex_flow": "row wrap", "align_items": "flex-start", "overflow": "visible"},
-                ),
-                self._parameters,
-                code,
-            ]
-        )
+        self.view = widgets.VBox([widgets.HBox([scenario, shown], layout=_ROWS), self._parameters, code])
         self._show_parameters()
         self._show()
 
@@ -203,14 +179,10 @@ class Explorer:
                 self.sliders[key] = self._slider(scheme, row)
                 shown = self.notes.beside(key, self.sliders[key], row["doc"])
                 parts.setdefault(row["component"], []).append(shown)
-            boxes = [
-                box
-                for part, shown in parts.items()
-                for box in (
-                    self._widgets.HTML(f"<b>{escape(part)}</b>"),
-                    self._widgets.HBox(shown, layout={"flex_flow": "row wrap"}),
-                )
-            ]
+            boxes = []
+            for part, shown in parts.items():
+                boxes.append(self._widgets.HTML(f"<b>{escape(part)}</b>"))
+                boxes.append(self._widgets.HBox(shown, layout={"flex_flow": "row wrap"}))
             pages.append(self._widgets.VBox(boxes))
         self._parameters.children = pages
         self._parameters.selected_index = 0
