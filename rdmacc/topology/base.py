@@ -123,7 +123,7 @@ def _check_attributes(network: Graph) -> None:
             _check_written(f"edge {one}-{other}", link, _LINK_ATTRIBUTES)
     for name, node in network.nodes(data=True):
         if node.keys() - _NODE_BASE_UNITS:
-            _check_written(f"node {name}", node, _NODE_ATTRIBUTES)
+            _check_written(f"node {name}", node, NODE_ATTRIBUTES)
 
 
 def _check_written(place: str, attributes: Mapping[str, Any], known: frozenset[str]) -> None:
@@ -138,7 +138,7 @@ def _check_written(place: str, attributes: Mapping[str, Any], known: frozenset[s
 _BASE_UNITS = frozenset({"rate_bps", "delay_ps"})
 _NODE_BASE_UNITS = frozenset({"kind", "buffer_bytes", "rate_bps"})
 _LINK_ATTRIBUTES = frozenset({"rate", "rate_bps", "delay", "delay_ps"})
-_NODE_ATTRIBUTES = frozenset({"kind", "buffer", "buffer_bytes", "rate", "rate_bps"})
+NODE_ATTRIBUTES = frozenset({"kind", "buffer", "buffer_bytes", "rate", "rate_bps"})
 _WRITTEN: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("rate", "rate_bps", lambda value: checked_rate("rate", value)),
     ("delay", "delay_ps", lambda value: checked_delay(value)),

@@ -22,7 +22,7 @@ import networkx as nx
 
 from rdmacc.errors import ConfigError
 from rdmacc.show.described import describes
-from rdmacc.topology.base import Graph, add_host, add_link, completed, validate
+from rdmacc.topology.base import NODE_ATTRIBUTES, Graph, add_host, add_link, completed, validate
 from rdmacc.topology.bounds import checked_delay, checked_rate
 from rdmacc.typed import typed
 from rdmacc.units import ps
@@ -31,7 +31,6 @@ _KNOWN = {"rate": "rate_bps", "delay": "delay_ps"}
 _READ: Mapping[str, Any] = {"rate": lambda given: checked_rate("rate", given), "delay": checked_delay}
 _EARTH_KM, _FIBRE_KM_PER_S = 6371.0, 200_000.0
 _MOST_HOSTS = 1_000_000
-_NODE_KNOWN = ("kind", "buffer", "buffer_bytes", "rate", "rate_bps")
 
 
 Attribute: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
@@ -120,7 +119,7 @@ def _network(
     network: Graph = nx.Graph(name=str(graph.graph.get("name") or Path(path).stem))
     try:
         for node, attributes in graph.nodes(data=True):
-            network.add_node(node, **{key: attributes[key] for key in _NODE_KNOWN if key in attributes})
+            network.add_node(node, **{key: attributes[key] for key in attributes if key in NODE_ATTRIBUTES})
             if per_node:
                 network.nodes[node].setdefault("kind", "switch")
         for one, other, attributes in graph.edges(data=True):

@@ -240,9 +240,8 @@ def test_a_goal_file_gives_the_times_worked_out_by_hand(tmp_path, engine):
 
 
 def test_computation_of_a_cpu_runs_one_at_a_time(tmp_path, engine):
-    text = (
-        "num_ranks 2\nrank 0 {\ncalc 1000\ncalc 2000\ncalc 4000 cpu 1\nsend 5b to 1\n}\nrank 1 {\nrecv 5b from 0\n}\n"
-    )
+    calcs = "calc 1000\ncalc 2000\ncalc 4000 cpu 1\n"
+    text = f"num_ranks 2\nrank 0 {{\n{calcs}send 5b to 1\n}}\nrank 1 {{\nrecv 5b from 0\n}}\n"
     work = goal(tmp_path, text, hosts=["h2", "h0"])
     result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine=engine)
     assert result.computation["end_ps"].tolist() == [US, 3 * US, 4 * US]
@@ -328,11 +327,8 @@ def test_messages_of_one_tag_may_be_ordered_by_what_they_wait_for(tmp_path, monk
 
 def test_flows_and_topology_of_the_hpcc_simulator(tmp_path):
     net, work, faults = racks(tmp_path, TWO_RACKS)
-    assert work[["src", "dst", "size_bytes", "start_ps"]].to_numpy().tolist() == [
-        ["h0", "h3", 250_000, 0],
-        ["h1", "h3", 250_000, 0],
-        ["h2", "h4", 1_000, 10 * US],
-    ]
+    rows = work[["src", "dst", "size_bytes", "start_ps"]].to_numpy().tolist()
+    assert rows == [["h0", "h3", 250_000, 0], ["h1", "h3", 250_000, 0], ["h2", "h4", 1_000, 10 * US]]
     assert net.edges["h2", "s5"] == {"rate_bps": 1e11, "delay_ps": US}
     assert net.edges["s5", "s6"] == {"rate_bps": 4e11, "delay_ps": 1_500_000}
     assert faults == (rdmacc.Loss(data=1e-4, control=1e-4, links=(("h4", "s6"), ("s6", "h4"))),)
