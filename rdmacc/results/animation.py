@@ -203,12 +203,8 @@ class Animation:
         counts = pd.Series([tier for _, _, tier, _ in self._nodes]).value_counts()
         _, places, tiers, wide = zip(*self._nodes, strict=True)
         tall = np.where(tiers, _BOX, _HOST)
-        look: dict[str, Any] = {
-            "color": ["white" if tier else "0.3" for tier in tiers],
-            "edgecolor": "0.3",
-            "zorder": 3,
-        }
-        ax.bar(places, tall, wide, np.array(tiers) * _STORY - tall / 2, **look)
+        colours = ["white" if tier else "0.3" for tier in tiers]
+        ax.bar(places, tall, wide, np.array(tiers) * _STORY - tall / 2, color=colours, edgecolor="0.3", zorder=3)
         for name, x, tier, _ in self._nodes:
             if counts[tier] <= 24:
                 y = tier * _STORY - (0 if tier else 10)

@@ -120,10 +120,6 @@ class Transfers:
         rows, needs, delay_ps = self.rows[waiting.ravel()], self.rows[wanted.ravel()], self.delay_ps[wanted.ravel()]
         self.of.schedule.wait(rows[:, :, np.newaxis], needs[:, np.newaxis, :], delay_ps[:, np.newaxis, np.newaxis])
 
-    def begin(self, places: Int64s, *ranks: int) -> None:
-        """Make transfers wait until ranks are ready."""
-        self.of.begin(self.rows[places], *ranks)
-
     def arrive(self, places: Int64s, rank: int) -> None:
         """Complete the collective at a rank by transfers: inside a node, by a row after the inner delay."""
         is_inner, schedule = self.delay_ps[places] > 0, self.of.schedule
@@ -215,7 +211,7 @@ class Collective:
             made.after(at[1:][again], np.roll(at[:-1], 1, axis=1)[again])
             for spot in range(n):
                 ranks = ring[(spot + np.arange(max(min(inside[spot], steps), 1) + 1)) % n].tolist()
-                made.begin(at[0, spot], *ranks)
+                self.begin(made.rows[at[0, spot]], *ranks)
                 made.arrive(at[-1, spot], ranks[1])
 
     def trees(self) -> None:
@@ -250,7 +246,7 @@ class Collective:
                     made.after(down[one], up[other])
                 made.arrive(up[one], root)
             for rank in child.tolist():
-                made.begin(up[edge[rank]], rank, int(parents[rank]))
+                self.begin(made.rows[up[edge[rank]]], rank, int(parents[rank]))
                 made.arrive(down[edge[rank]], rank)
 
     def chain(self) -> None:
@@ -266,7 +262,7 @@ class Collective:
             made.after(at[1:], at[:-1])
             self.last[0] += made.rows[at[0]].ravel().tolist()
             for place, (rank, behind) in enumerate(pairwise(ring.tolist())):
-                made.begin(at[place], rank, behind)
+                self.begin(made.rows[at[place]], rank, behind)
                 made.arrive(at[place], behind)
 
     def exchange(self) -> None:
@@ -288,7 +284,7 @@ class Collective:
         for step in range(rounds):
             for one, peer in enumerate(peers[step].tolist()):
                 made.arrive(at[step, one], peer)
-                made.begin(at[step, one], one, peer)
+                self.begin(made.rows[at[step, one]], one, peer)
 
     def exchange_by_rail(self) -> None:
         """Add an all-to-all by PXN: for each node, GPUs exchange inside, then send to the GPU of their number."""
