@@ -60,18 +60,11 @@ def cell(text: str) -> str:
 def claim_rows(checks: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
     """Return the checks under the default reading as records, with their marks and the verdicts of other readings."""
     others = {one: found.set_index("id")["verdict"] for one, found in checks.items() if one != DEFAULT}
-    rows: list[dict[str, Any]] = []
-    for row in checks[DEFAULT].to_dict("records") if checks else ():
+    rows: list[dict[str, Any]] = checks[DEFAULT].to_dict("records") if checks else []  # type: ignore[assignment]
+    for row in rows:
         outcome = Outcome(row["verdict"])
         readings = {one: verdicts.get(row["id"], "") for one, verdicts in others.items()}
-        rows.append(
-            {
-                **{str(name): value for name, value in row.items()},
-                "outcome": KINDS[outcome],
-                "mark": MARKS[outcome],
-                "readings": readings,
-            }
-        )
+        row |= {"outcome": KINDS[outcome], "mark": MARKS[outcome], "readings": readings}
     return rows
 
 

@@ -43,7 +43,6 @@ def page_of(paper: str) -> str:
     claims = [row for one in select(paper) for row in _rows(paper, one)]
     own = [row for row in claims if row["by"] == By.PAPER.value]
     counted, causes = Counter(row["verdict"] for row in own), _causes(paper, claims)
-
     setups = [(one, [part.replace("*", "\\*") for part in about(one)], _made(one)) for one in select(paper)]
 
     def hang(question: Question) -> list[str]:
@@ -52,25 +51,12 @@ def page_of(paper: str) -> str:
 
     notebook = paper if (_ROOT / "notebooks" / f"{paper}.ipynb").exists() else "classics"
     text = page(
-        "paper.md",
-        paper=paper,
-        notebook=notebook,
-        **{word: getattr(PAPERS[paper], word) for word in ("name", "title", "reference", "covers")},
-        questions=questions_of(paper),
-        chosen=chosen,
-        claims=claims,
-        elsewhere=elsewhere(paper),
-        paper_says=By.PAPER.value,
-        we_add=By.OURS.value,
-        causes=causes,
-        missed=[one for one in causes if one["claims"]],
-        own=own,
-        outcomes=[(one.value, counted[one]) for one in Outcome if counted[one]],
-        hang=hang,
+        "paper.md", paper=paper, about=PAPERS[paper], notebook=notebook, questions=questions_of(paper), chosen=chosen,
+        claims=claims, elsewhere=elsewhere(paper), paper_says=By.PAPER.value, we_add=By.OURS.value, causes=causes,
+        own=own, outcomes=[(one.value, counted[one]) for one in Outcome if counted[one]], hang=hang, setups=setups,
         shared=about(common) if (common := sys.modules.get(f"rdmacc.experiments.{paper}.setup")) else [],
         hours=sum(one.get("packet_hops", 0) for _, _, one in setups) / 3.6e9,
-        setups=setups,
-    )
+    )  # fmt: skip
     return _linked(text, paper)
 
 
