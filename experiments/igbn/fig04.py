@@ -1,15 +1,8 @@
 """Improved Go-Back-N, figure 4: four losses after which go-back-N waits for its timer."""
 
-from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, data, draw, nak
+from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, data, nak
 from ..api import *
 from .setup import *
-
-
-def _first_timeout(table: pd.DataFrame, point: str) -> list[int]:
-    """Return when the timer fired, if it did."""
-    trace = curve(table, point, "timeouts")
-    return [int(at) for at in trace.index[trace > 0][:1]]
-
 
 CASES = {
     "last packet": ("timeouts_last_packet", (data(LAST),), "(a) the last packet is lost"),
@@ -56,6 +49,10 @@ class Figure4(Ladders):
               })),
     )  # fmt: skip
 
+    titles = tuple((f"{case}, {GBN}", title) for case, (_, _, title) in CASES.items())
+    size = (10.5, 15)
+    more = f"; {TITLES[GBN]}, timeout 100 ms"
+
     def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         return [
             (f"{case}, {variant}", variant, losses, {"case": case})
@@ -63,12 +60,6 @@ class Figure4(Ladders):
             for case, (_, losses, _) in CASES.items()
         ]
 
-    def plot(self, table: pd.DataFrame) -> Figure:
-        names = [(f"{case}, {GBN}", title) for case, (_, _, title) in CASES.items()]
-
-        def notes(point: str) -> list[tuple[str, int, str]]:
-            return [("h0", at, "ACK\ntimeout") for at in _first_timeout(table, point)]
-
-        figure = draw(table, names, notes, (10.5, 15))
-        figure.suptitle(f"IGBN, figure 4: {TITLES[GBN]}, timeout 100 ms", x=0.01, ha="left", fontsize=12)
-        return figure
+    def notes(self, table: pd.DataFrame, point: str) -> list[tuple[str, int, str]]:
+        trace = curve(table, point, "timeouts")
+        return [("h0", int(at), "ACK\ntimeout") for at in trace.index[trace > 0][:1]]

@@ -1,6 +1,6 @@
 """Improved Go-Back-N, figure 5: the receiver's timer of Check EPSN."""
 
-from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, draw, nak
+from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, nak
 from rdmacc.results.ladder import Arrow
 from ..api import *
 from .setup import *
@@ -55,24 +55,16 @@ class Figure5(Ladders):
               })),
     )  # fmt: skip
 
+    watched = ("timeouts", _CHECK)
+    titles = tuple((name, title) for name, (_, title) in _EXAMPLES.items())
+    size = (11, 13)
+
     def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         return [(name, CE, losses, {}) for name, (losses, _) in _EXAMPLES.items()]
 
-    def probes(self, variant: str) -> tuple[probes.Probe, ...]:
-        return (probes.field("flow", 0, _CHECK),)
-
-    def watched(self, point: Point) -> tuple[str, ...]:
-        return (_CHECK,)
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        names = [(name, title) for name, (_, title) in _EXAMPLES.items()]
-
-        def notes(point: str) -> list[tuple[str, int, str]]:
-            armed = curve(table, point, _CHECK)
-            times = [(at, until) for at, until in zip(armed.index, armed, strict=True) if until < ACK_TIMEOUT_PS]
-            # Each packet of a back-to-back train restarts the timer: one note is for all.
-            first = [one for (before, _), one in zip([(-math.inf, 0), *times], times) if one[0] - before > us(1)]
-            return [("h1", at, f"T = {(until - at) / 1e6:.1f} us") for at, until in first]
-
-        figure = draw(table, names, notes, (11, 13))
-        return self.headed(figure)
+    def notes(self, table: pd.DataFrame, point: str) -> list[tuple[str, int, str]]:
+        armed = curve(table, point, _CHECK)
+        times = [(at, until) for at, until in zip(armed.index, armed, strict=True) if until < ACK_TIMEOUT_PS]
+        # Each packet of a back-to-back train restarts the timer: one note is for all.
+        first = [one for (before, _), one in zip([(-math.inf, 0), *times], times) if one[0] - before > us(1)]
+        return [("h1", at, f"T = {(until - at) / 1e6:.1f} us") for at, until in first]

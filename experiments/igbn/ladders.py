@@ -7,9 +7,7 @@ from ..api import *
 from .setup import *
 
 PACKETS = 6
-
 LAST = PACKETS - 1
-
 HOSTS = ("h0", "h1")
 
 
@@ -26,6 +24,13 @@ def nak(psn: int, nth: int = 1) -> ScriptedLoss:
 class Ladders(Experiment):
     """A point for each scripted loss; its rows are numbers, and the arrows of its ladder diagram."""
 
+    watched: tuple[str, ...] = ("timeouts",)
+    """Fields of the flow whose curves are recorded."""
+    titles: tuple[tuple[str, str], ...]
+    """Points whose ladders are drawn, each with a title."""
+    size: tuple[float, float]
+    """Of the figure, in inches."""
+
     @abstractmethod
     def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         """Return (name, scheme, losses, further labels) of each point."""
@@ -40,17 +45,13 @@ class Ladders(Experiment):
                     scheme=preset("igbn-2019")[variant],
                     seed=seed,
                     faults=losses,
-                    probes=(probes.field("flow", 0, "timeouts"), *self.probes(variant)),
+                    probes=[probes.field("flow", 0, name) for name in self.watched],
                     trace=True,
                 ),
                 labels={"variant": variant, **labels},
             )
             for name, variant, losses, labels in self.cases()
         ]
-
-    def probes(self, variant: str) -> tuple[probes.Probe, ...]:
-        """Return further probes."""
-        return ()
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flow, transfer = result.flows.iloc[0], result.transfers.iloc[0]
@@ -59,15 +60,22 @@ class Ladders(Experiment):
             "timeouts": (int(flow["timeouts"]), ""),
             "NAKs": (int(result.counters["naks"]), ""),
         } | {name: (int(transfer[name]), "") for name in TIMEOUT_REASONS}
-        curves = {name: (result.samples(f"{name} 0"), "") for name in ("timeouts", *self.watched(point))}
+        curves = {name: (result.samples(f"{name} 0"), "") for name in self.watched}
         found = pd.DataFrame(map(vars, find_arrows(result, find_hops(result), HOSTS)))
         arrows = found.rename(columns={"begin_ps": "time_ps", "end_ps": "value"})
         arrows = arrows.assign(point=point.name, quantity="arrow", unit="ps")
         return pd.concat([tidy(point.name, numbers, curves), arrows], ignore_index=True)
 
-    def watched(self, point: Point) -> tuple[str, ...]:
-        """Return the names of further fields to record."""
-        return ()
+    @abstractmethod
+    def notes(self, table: pd.DataFrame, point: str) -> list[tuple[str, int, str]]:
+        """Return host, time and words of the notes beside a point's ladder."""
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        columns = 2 if len(self.titles) == 4 else 3
+        figure, axes = subplots(-(-len(self.titles) // columns), columns, figsize=self.size, squeeze=False)
+        for ax, (point, title) in zip(axes.flat, self.titles, strict=True):
+            draw_arrows(arrows_of(table, point), HOSTS, HOSTS, ax, title=title, notes=self.notes(table, point))
+        return self.headed(figure, self.more)
 
 
 def arrows_of(table: pd.DataFrame, point: str) -> list[Arrow]:
@@ -75,12 +83,3 @@ def arrows_of(table: pd.DataFrame, point: str) -> list[Arrow]:
     rows = table[(table["point"] == point) & (table["quantity"] == "arrow")]
     rows = rows.rename(columns={"time_ps": "begin_ps", "value": "end_ps"}).astype({"end_ps": "int64", "is_lost": bool})
     return [Arrow(*row) for row in rows[[field.name for field in fields(Arrow)]].itertuples(index=False)]
-
-
-def draw(table: pd.DataFrame, names: Sequence[tuple[str, str]], notes: Any, figsize: tuple[float, float]) -> Figure:
-    """Draw a ladder for each (point, title); `notes(point)` gives the notes beside it."""
-    columns = min(len(names), 3) if len(names) != 4 else 2
-    figure, axes = subplots(-(-len(names) // columns), columns, figsize=figsize, squeeze=False)
-    for ax, (point, title) in zip(axes.flat, names, strict=True):
-        draw_arrows(arrows_of(table, point), HOSTS, HOSTS, ax, title=title, notes=notes(point))
-    return figure
