@@ -14,6 +14,7 @@ import rdmacc
 from rdmacc import ConfigError, Scenario
 from rdmacc.gym import CongestionControl
 from rdmacc.protocols.line_rate import LineRate
+from tests.support import refused
 
 NETWORK = rdmacc.star(5)
 WORK = rdmacc.poisson(NETWORK, "64kB", 0.6, duration="300us", seed=1)
@@ -77,16 +78,12 @@ def test_mistakes_are_named():
     for options in ({"observe": ["rtt"]}, {"act": ["window"]}, {"act": [("kmin_bytes", 5, 5)]}, {"every": 0}):
         with pytest.raises(ConfigError, match=next(iter(options))):
             environment("dcqcn", **options)
-    with pytest.raises(ConfigError, match="until"):
-        environment(until=None)
-    with pytest.raises(ConfigError, match="warm_up"):
-        environment(warm_up="300us")
-    with pytest.raises(ConfigError, match="no rate"):
-        environment("homa", act=["rate"])
+    refused(lambda: environment(until=None), "until")
+    refused(lambda: environment(warm_up="300us"), "warm_up")
+    refused(lambda: environment("homa", act=["rate"]), "no rate")
     env = environment()
     env.reset()
-    with pytest.raises(ConfigError, match="5 numbers"):
-        env.step(np.ones(4))
+    refused(lambda: env.step(np.ones(4)), "5 numbers")
 
 
 def test_without_the_extra_the_error_says_how_to_install_it():

@@ -17,6 +17,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.schemes import SCHEMES
 from rdmacc.units import ps, us
 from rdmacc.workload import open_work
+from tests.support import refused
 
 TIMES = ["start_ps", "fct_ps", "fct_acked_ps", "retransmissions", "status"]
 HOSTS = [f"h{i}" for i in range(6)]
@@ -169,21 +170,16 @@ def test_mistakes_are_named(engine):
     ):
         with pytest.raises(ConfigError, match=match):
             simulation.send(*wrong)
-    with pytest.raises(ConfigError, match="priority = 5: must be one of"):
-        simulation.send("h1", "h0", 1, priority=5)
+    refused(lambda: simulation.send("h1", "h0", 1, priority=5), "priority = 5: must be one of")
     simulation.send("h1", "h0", 1)
     simulation.run("5us")
-    with pytest.raises(ConfigError, match="at = .*: must be from"):
-        simulation.send("h1", "h0", 1, at="1us")
-    with pytest.raises(ConfigError, match="message = 7: must be a message, 0 to 0"):
-        simulation.run_until(7)
+    refused(lambda: simulation.send("h1", "h0", 1, at="1us"), "at = ", ": must be from")
+    refused(lambda: simulation.run_until(7), "message = 7: must be a message, 0 to 0")
     known = rdmacc.messages([("h0", "h1", 1)])
-    with pytest.raises(ConfigError, match="open_work"):
-        rdmacc.Simulation(network(), known, "dasr", engine=engine).send("h1", "h0", 1)
+    refused(lambda: rdmacc.Simulation(network(), known, "dasr", engine=engine).send("h1", "h0", 1), "open_work")
     with pytest.raises(ConfigError, match="explain"):
         rdmacc.Simulation(network(), known, "dcqcn", engine=engine, explain=True).send("h1", "h0", 1)
-    with pytest.raises(ConfigError, match="priorities"):
-        rdmacc.Simulation(network(), open_work(known, [99]), "dcqcn", engine=engine)
+    refused(lambda: rdmacc.Simulation(network(), open_work(known, [99]), "dcqcn", engine=engine), "priorities")
 
 
 def test_priorities_that_were_named_have_room(engine):
@@ -266,7 +262,5 @@ def test_events_of_the_lowest_priority_and_an_environment_that_is_taken():
     live.env.run()
     assert live.result().flows["status"].tolist() == ["delivered"]
     for env in (live.env, 5, simpy.Environment(3)):
-        with pytest.raises(ConfigError, match="env"):
-            rdmacc.Live(network(), "dcqcn", env=env)
-    with pytest.raises(ConfigError, match="unit"):
-        rdmacc.Live(network(), "dcqcn", unit=0)
+        refused(lambda: rdmacc.Live(network(), "dcqcn", env=env), "env")
+    refused(lambda: rdmacc.Live(network(), "dcqcn", unit=0), "unit")

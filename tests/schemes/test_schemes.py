@@ -15,6 +15,7 @@ from rdmacc.protocols.line_rate import LineRate
 from rdmacc.schemes import SCHEMES, as_scheme
 from rdmacc.schemes.evidence import evidence_of
 from rdmacc.units import us
+from tests.support import refused
 
 
 def test_schemes_are_values():
@@ -31,8 +32,7 @@ def test_schemes_are_values():
 def test_queue_pairs_are_shared_by_need_or_by_choice():
     assert scheme("dcqcn", connection="pair").is_pairwise
     assert not scheme("dasr", connection="message").is_pairwise
-    with pytest.raises(ConfigError, match="connection = 'kept'.*one of auto, message, pair"):
-        scheme("dcqcn", connection="kept")
+    refused(lambda: scheme("dcqcn", connection="kept"), "connection = 'kept'", "one of auto, message, pair")
 
 
 def test_replace_finds_the_owner():
@@ -59,8 +59,7 @@ def test_ambiguous_and_unknown_names():
         scheme("dcqcn", reference_bps="25Gbps")
     changed = scheme("dcqcn", **{"Red.reference_bps": "25Gbps", "Scheme.ack_bytes": 60})
     assert (changed.control[0].reference_bps, changed.switch[0].reference_bps, changed.ack_bytes) == (40e9, 25e9, 60)
-    with pytest.raises(ConfigError, match="one of ack_bytes, "):
-        scheme("dcqcn", kmean=1)
+    refused(lambda: scheme("dcqcn", kmean=1), "one of ack_bytes, ")
 
 
 @pytest.mark.parametrize(
@@ -90,14 +89,11 @@ def test_as_scheme():
     assert as_scheme(mine) is mine
     assert as_scheme("dcqcn") == scheme("dcqcn")
     for wrong in (None, 5, ["dcqcn"], Dcqcn()):
-        with pytest.raises(ConfigError, match="scheme"):
-            as_scheme(wrong)
+        refused(lambda: as_scheme(wrong), "scheme")
     for wrong in ("DCQCN", "dcqn", ["dcqcn"]):
-        with pytest.raises(ConfigError, match=r"a Scheme or the name of one; did you mean .*'dcqcn'"):
-            scheme(wrong)
+        refused(lambda: scheme(wrong), "a Scheme or the name of one; did you mean ", "'dcqcn'")
     for wrong in ("", None):
-        with pytest.raises(ConfigError, match="a Scheme or the name of one: line-rate, dcqcn"):
-            scheme(wrong)
+        refused(lambda: scheme(wrong), "a Scheme or the name of one: line-rate, dcqcn")
 
 
 def test_register():
@@ -106,16 +102,14 @@ def test_register():
         assert scheme("test-lossy", **{"DropTail.alpha": 2.0}).buffer.alpha == 2.0
         work = rdmacc.messages([("h0", "h1", 1000)])
         assert rdmacc.simulate(rdmacc.star(2), work, "test-lossy", engine="simpy").plan.scheme.name == "test-lossy"
-        with pytest.raises(ConfigError, match="scheme name = 'test-lossy': must not be registered yet"):
-            register_scheme("test-lossy", Scheme)
+        refused(lambda: register_scheme("test-lossy", Scheme), "scheme name = 'test-lossy': must not be registered yet")
         assert scheme("test-lossy").name == "test-lossy"
         register_scheme("test-lossy", Scheme, replace=True)
         assert scheme("test-lossy").name == "custom"
     finally:
         del SCHEMES["test-lossy"]
     for wrong in ("", None, 3):
-        with pytest.raises(ConfigError, match="scheme name"):
-            register_scheme(wrong, Scheme)
+        refused(lambda: register_scheme(wrong, Scheme), "scheme name")
 
 
 def test_the_table_lists_every_parameter_with_its_source():
@@ -156,8 +150,7 @@ def test_only_what_a_scheme_has_can_be_left_out():
     for name, feature in (("nscc", "pfc"), ("hpcc", "ecn"), ("hpcc", "cnp")):
         with pytest.raises(ConfigError, match=f"feature of {name} = '{feature}': must be one that the scheme has"):
             scheme(name).without(feature)
-    with pytest.raises(ConfigError, match="did you mean 'ecn'"):
-        scheme("dcqcn").without("ECN")
+    refused(lambda: scheme("dcqcn").without("ECN"), "did you mean 'ecn'")
 
     class Policer(rdmacc.Component):
         """Marks and drops."""
