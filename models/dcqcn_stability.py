@@ -23,7 +23,7 @@ import pandas as pd
 
 from rdmacc.models.base import Floats
 from rdmacc.models.dcqcn import DcqcnFluid
-from rdmacc.models.dcqcn_equations import DcqcnParameters
+from rdmacc.models.dcqcn_parameters import DcqcnParameters
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode
 from rdmacc.show.style import canvas
 from rdmacc.units import time_ps
