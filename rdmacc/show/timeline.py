@@ -93,15 +93,7 @@ class Timeline:
         for (_, end), (begin, _), (_, bottom) in zip(self.segments, self.segments[1:], self.pieces, strict=False):
             middle = bottom + self.cut / 2
             ax.axhspan(bottom, bottom + self.cut, facecolor="0.95", edgecolor="none", zorder=0)
-            text = f"{format_time(begin - end, 5)} later"
             ax.text(
-                0.5,
-                middle,
-                text,
-                transform=ax.get_yaxis_transform(),
-                ha="center",
-                va="center",
-                fontsize=8,
-                fontstyle="italic",
-                color="0.35",
-            )
+                0.98, middle, f"{format_time(begin - end, 5)} later", transform=ax.get_yaxis_transform(), ha="right",
+                va="center", fontsize=8, fontstyle="italic", color="0.35",
+            )  # fmt: skip
