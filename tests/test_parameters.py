@@ -156,6 +156,10 @@ def test_a_default_with_a_unit_names_its_base_unit(default, choices, unit):
     assert param(default, "value", choices=choices).metadata["unit"] == unit
 
 
+def test_a_default_with_an_unknown_unit_is_refused():
+    refused(lambda: param("55uss", "value"), "default = '55uss': must be a quantity")
+
+
 def test_a_vector_without_a_unit_needs_a_default_with_elements():
     refused(lambda: param((), "weights"), "determines their type")
 
