@@ -151,8 +151,10 @@ def param(
 def _base_unit(default: Any) -> str:
     """Return the base unit of a quantity with a unit, such as "55us", of a `Scaled` one or a vector; "" of others."""
     first = default[0] if isinstance(default, tuple) and default else getattr(default, "value", default)
-    unit = units.base_unit(first) if isinstance(first, str) else ""
-    if not unit and isinstance(first, str) and first[:1].isdigit() and first[-1:].isalpha():
+    if not isinstance(first, str):
+        return ""
+    unit = units.base_unit(first)
+    if not unit and first[:1].isdigit() and first[-1:].isalpha():
         raise ConfigError("default", default, "a quantity such as '55us', '100Gbps' or '64kB'")
     return unit
 

@@ -213,12 +213,11 @@ def table_text(rows: Sequence[Row]) -> str:
     lines = []
     for row in rows:
         case, memory, is_compiled = CASES[row["case"]], row["peak_memory_bytes"], row["engine"] == "compiled"
-        least_hops_per_s, most_bytes = case.goals
         line = [f"{row['case']}: {case.description}", row["engine"]]
         line += [f"{row['messages']:,}" + ("" if row["scale"] == 1.0 else f" ({row['scale']:.0%})"), *_speeds(row)]
-        line += [_decibel(row["hops_per_s"] / least_hops_per_s) if is_compiled else "", f"{row['events']:,}"]
+        line += [_decibel(row["hops_per_s"] / case.goal_hops_per_s) if is_compiled else "", f"{row['events']:,}"]
         line += [f"{row['wall_s']:.2f}", f"{row['setup_s']:.2f}", format_size(memory, 3)]
-        line.append(_decibel(most_bytes / memory) if is_compiled and memory else "")
+        line.append(_decibel(case.goal_memory_bytes / memory) if is_compiled and memory else "")
         line += [f"{row['events'] / row['visits']:.1f}" if row["visits"] else ""] * has_visits
         line += [f"{row['threads']}", f"{row['balance']:.2f}", f"{row['cpu_s']:.2f}"] if has_threads else []
         lines.append(line)

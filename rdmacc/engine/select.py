@@ -78,6 +78,6 @@ def load_engine(plan: Plan, saved: dict[str, Any]) -> Engine:
 
 
 def give_back(engine: Engine) -> None:
-    """Keep an engine that is no longer in use for the next run of its kind."""
+    """Keep an idle engine, which the next run of its kind reuses."""
     if getattr(engine, "may_rewind", False):
         _SPARE.get(_compiled()[2](engine.plan), lambda: engine)

@@ -15,6 +15,7 @@ from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ren import fig08, fig09, fig19
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.fig03 import lost
+from rdmacc.experiments.ren.fig09 import Figure9
 from rdmacc.experiments.ren.leaf_spine import SCHEMES, TENTHS, WORKLOADS, LeafSpineCase
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
 from rdmacc.experiments.ren.setup import PACKET_BYTES, SIMULATED, TESTBED
@@ -240,6 +241,26 @@ def test_what_is_lost_is_missing_afterwards(seed):
     sent_at_once = TESTBED["traditional"].recovery
     assert sent_at_once.base_rtt_ps == 0
     assert 44 - int(result.transfers["in_flight"].iloc[0]) == pytest.approx(missing + 0.9, abs=1.1)
+
+
+# Figure 9
+
+PUBLISHED_ELSEWHERE = {
+    ("queue", 40e9, "traditional"): [10.0, 25.3, 43.5, 61.7, 81.6, 103.5, 128.2, 150.6, 180.7, 198.6],
+    ("queue", 40e9, "REN"): [0.2, 0.7, 1.8, 3.4, 5.7, 9.0, 13.3, 19.8, 28.3, 34.4],
+    ("utilisation", 20.0, "traditional"): [0.948, 0.897, 0.843, 0.792, 0.736, 0.688, 0.639, 0.598, 0.565, 0.541],
+    ("utilisation", 30.0, "REN"): [0.997, 0.993, 0.989, 0.985, 0.980, 0.974, 0.969, 0.961, 0.953, 0.944],
+}
+"""The same equations, by a program of their own, 20 rounds."""
+
+
+def test_figure_9_equations_give_what_another_program_gives():
+    figure = Figure9()
+    point = figure.points()[0]
+    table = figure.execute(point, lambda scenario: scenario.run())
+    for (quantity, case, protocol), values in PUBLISHED_ELSEWHERE.items():
+        rows = table[(table["quantity"] == quantity) & (table["case"] == case) & (table["protocol"] == protocol)]
+        assert rows["value"].to_numpy() == pytest.approx(values, rel=0.06, abs=0.15)
 
 
 # Parts
