@@ -160,7 +160,7 @@ def make_transfer(recovery, packets):
 
 def refused(wrong, *words):
     """Make a mistake: the error is ours, in one line, with some words, and shows no other error; return it."""
-    with pytest.raises(rdmacc.RdmaccError) as caught:
+    with pytest.raises(rdmacc.ConfigError) as caught:
         wrong()
     said, shown = str(caught.value), "".join(traceback.format_exception(caught.value))
     for one in words:

@@ -23,6 +23,7 @@ from rdmacc.protocols.homa import Homa
 from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.units import us
 from rdmacc.workload import SIZES, LoadDefinition, offered_load
+from tests.models.test_loops import REN_40G, TRADITIONAL_40G
 
 OF_CORE = LoadDefinition("core", payload_bytes=1460, header_bytes=40)
 
@@ -246,8 +247,8 @@ def test_what_is_lost_is_missing_afterwards(seed):
 # Figure 9
 
 PUBLISHED_ELSEWHERE = {
-    ("queue", 40e9, "traditional"): [10.0, 25.3, 43.5, 61.7, 81.6, 103.5, 128.2, 150.6, 180.7, 198.6],
-    ("queue", 40e9, "REN"): [0.2, 0.7, 1.8, 3.4, 5.7, 9.0, 13.3, 19.8, 28.3, 34.4],
+    ("queue", 40e9, "traditional"): TRADITIONAL_40G[20],
+    ("queue", 40e9, "REN"): REN_40G[20],
     ("utilisation", 20.0, "traditional"): [0.948, 0.897, 0.843, 0.792, 0.736, 0.688, 0.639, 0.598, 0.565, 0.541],
     ("utilisation", 30.0, "REN"): [0.997, 0.993, 0.989, 0.985, 0.980, 0.974, 0.969, 0.961, 0.953, 0.944],
 }

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from rdmacc.errors import ConfigError
 from rdmacc.experiments import load_summary
 from rdmacc.experiments.framework.bands import AtLeast
 from rdmacc.experiments.framework.claim import PAPER, Chosen, Kind, Outcome
@@ -20,6 +19,7 @@ from rdmacc.experiments.ledger.score import (
     score,
     score_text,
 )
+from tests.support import refused
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -68,8 +68,7 @@ def test_every_miss_has_one_cause_with_a_figure(monkeypatch, paper):
     assert set(named) <= claims_of(paper).keys()
     assert all(load_summary(one["figure"]) is not None for one in causes)
     monkeypatch.setattr(papers, "read_texts", lambda path: {"cause": causes[1:]})
-    with pytest.raises(ConfigError, match=r"causes\.toml"):
-        page_of(paper)
+    refused(lambda: page_of(paper), "causes.toml")
 
 
 def test_a_band_is_chosen_in_sight_unless_the_history_or_the_text_says_otherwise(monkeypatch):

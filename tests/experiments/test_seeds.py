@@ -11,12 +11,12 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from rdmacc.cli.main import app
-from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, Claim, Outcome, Point, Seeding
 from rdmacc.experiments.framework.bands import AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.sweep import Store, stored, sweep
 from rdmacc.sweep.tidy import scalar, tidy
+from tests.support import refused
 from tests.sweeps import Apart, Tiny, incast
 
 
@@ -178,8 +178,7 @@ def test_one_run_has_no_interval():
 
 @pytest.mark.parametrize("seeds", [0, 100_001, -1, True, 1.5, "2"])
 def test_other_numbers_of_seeds_are_refused(seeds):
-    with pytest.raises(ConfigError, match="seeds ="):
-        Apart().seeded_points(seeds=seeds)
+    refused(lambda: Apart().seeded_points(seeds=seeds), "seeds =")
 
 
 @pytest.fixture

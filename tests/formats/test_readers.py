@@ -541,9 +541,7 @@ MISTAKES = {
         ("must be failure switch_type AGG", "oneshot\n", "oneshot\nfailure AGG 0\n"),
         ("three tiers from a topology", "oneshot\n", f"oneshot\n{FAILURE}", "Triggers", "Failures 1\nTriggers"),
         ("must be one of addon", "id 4", "colour 4"),
-        ("Connections = 6", "Connections 5", "Connections 6"),
     ],
-    (htsim, MATRIX, "a.cm"): [("Connections = None", "Connections 5\n", "")],
     (fat_tree, FAT_TREE, "a.topo"): [
         ("a whole number", "Radix_Down 2", "Radix_Down 4"),
         ("Oversubscribed", "Radix_Up 2", "Radix_Up 3"),
@@ -612,15 +610,20 @@ def test_a_mistake_is_named_with_its_file_and_line(tmp_path, table, words, chang
     for old, new in zip(changes[::2], changes[1::2], strict=True):
         assert old in text
         text = text.replace(old, new, 1)
-    refused(lambda: read(tmp_path, text), words, place)
+    said = str(refused(lambda: read(tmp_path, text), words, place))
+    assert read is node_link or str(tmp_path / place) in said  # a graph's path is shown in short
 
 
-def test_wrong_units_and_damaged_graphs_are_errors(tmp_path):
+def test_wrong_counts_units_and_damaged_graphs_are_errors(tmp_path):
+    six, none = (MATRIX.replace("Connections 5\n", other) for other in ("Connections 6\n", ""))
+    refused(lambda: htsim(tmp_path, six), "Connections = 6 ", "a.cm, line 2", "must be 5")
+    refused(lambda: htsim(tmp_path, none), "Connections = None ", "must be in the header")
     refused(lambda: htsim(tmp_path, MATRIX, unit="ms"), "unit = 'ms'")
     refused(lambda: topology.from_graphml(written(tmp_path, "b.graphml", "<graphml")), "a GraphML file")
 
 
 PAIRS = [("h0", "h1", 1), ("h1", "h0", 1)]
+THREE = [("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]
 
 
 @pytest.mark.parametrize(
@@ -633,8 +636,8 @@ PAIRS = [("h0", "h1", 1), ("h1", "h0", 1)]
         (to_htsim, [*PAIRS, *[("h1", "h2", 1)] * 2], {"after": [(), (), (0,), (0, 1)]}, "one trigger"),
         (to_hpcc, PAIRS, {"after": [(), (0,)]}, "do not wait for each other"),
         (to_hpcc, [{"src": "h0", "duration": "1us"}], {}, "no computation"),
-        (to_hpcc, PAIRS * 2, {"priority": [3, 4, 5, 5]}, "one class before the others"),
-        (to_hpcc, PAIRS, {"priority": [3, 4], "in_turn": [True, False]}, "one class before the others"),
+        (to_hpcc, THREE, {"priority": [3, 4, 5]}, "one class before the others"),
+        (to_hpcc, THREE, {"priority": [3, 3, 4], "in_turn": [True, False, True]}, "one class before the others"),
     ],
 )  # fmt: skip
 def test_what_a_simulator_cannot_have_is_not_written(tmp_path, write, rows, changes, words):

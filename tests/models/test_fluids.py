@@ -25,6 +25,7 @@ from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin
 from rdmacc.models.dde import solve_dde
 from rdmacc.models.rcp import RcpFluid
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid
+from tests.support import refused
 
 
 @pytest.mark.parametrize(
@@ -226,8 +227,7 @@ def test_stability_boundary_at_half_pi(gain, is_stable):
 
 @pytest.mark.parametrize(("duration", "step"), [(0.0, 0.1), (1.0, 0.0), (1.0, -1.0), (float("nan"), 0.1)])
 def test_wrong_times_are_errors(duration, step):
-    with pytest.raises(ConfigError, match="duration and step"):
-        solve_dde(lambda t, y, past: [0.0], [0.0], duration, step)
+    refused(lambda: solve_dde(lambda t, y, past: [0.0], [0.0], duration, step), "duration and step")
 
 
 def test_divergence_is_an_error():

@@ -10,6 +10,7 @@ from rdmacc.models import DasrIncast, DcqcnMargin
 from rdmacc.searches.held_out import drawn
 from rdmacc.searches.objectives import OBJECTIVES, fct_ps, period_ps, probes_for
 from rdmacc.searches.space import axes_of
+from tests.support import refused
 
 optuna = pytest.importorskip("optuna")
 JournalStorage, JournalFileBackend = optuna.storages.JournalStorage, optuna.storages.journal.JournalFileBackend
@@ -80,11 +81,9 @@ def test_a_killed_search_goes_on_and_a_stopped_one_returns_what_it_has(tmp_path)
     studies = optuna.get_all_study_summaries(JournalStorage(JournalFileBackend(str(path))))
     assert [(one.study_name.split()[0], one.n_trials) for one in studies] == [("tpe", 20), ("random", 4)]
     assert studies[0].best_trial.value == whole.best.objectives[0]
-    with pytest.raises(ConfigError, match="same search"):
-        search("hpcc", SPACE, stops, budget=16, progress=False, storage=path)
+    refused(lambda: search("hpcc", SPACE, stops, budget=16, progress=False, storage=path), "same search")
     calls.write_text("notes")
-    with pytest.raises(ConfigError, match="a journal of Optuna's"):
-        search("dcqcn", SPACE, peak, budget=1, progress=False, storage=calls)
+    refused(lambda: search("dcqcn", SPACE, peak, budget=1, progress=False, storage=calls), "a journal of Optuna's")
     assert calls.read_text() == "notes"
 
 
@@ -96,8 +95,7 @@ def test_what_ran_before_a_nan_is_kept(tmp_path):
             file.write(".")
         return float("nan") if calls.stat().st_size == 5 else peak(result)
 
-    with pytest.raises(ConfigError, match=r"senders.*a finite number"):
-        search("dcqcn", SPACE, odd, budget=8, progress=False, storage=path)
+    refused(lambda: search("dcqcn", SPACE, odd, budget=8, progress=False, storage=path), "senders", "a finite number")
     again = search("dcqcn", SPACE, odd, budget=8, progress=False, storage=path)
     assert len(again.runs) == 8
     assert calls.stat().st_size == 5 + 4
@@ -167,8 +165,7 @@ def raises(result):
 def test_an_objective_that_raises_is_recorded():
     found = search("dcqcn", SPACE, raises, budget=2, progress=False)
     assert "RuntimeError: no such thing" in found.runs[0].problem
-    with pytest.raises(ConfigError, match="in which a run has a value"):
-        _ = found.best
+    refused(lambda: found.best, "in which a run has a value")
 
 
 @pytest.mark.parametrize(
@@ -226,10 +223,8 @@ def test_a_model_is_searched_by_the_same_call():
     found = search(model, {"g": (0.001, 0.5)}, lambda one: one.g, budget=8, progress=False)
     assert found.subject.g == found.best.objectives[0]
     assert "DcqcnMargin" in str(found)
-    with pytest.raises(ConfigError, match="asked of the search of a scheme"):
-        _ = found.case
-    with pytest.raises(ConfigError, match="distance to model"):
-        search(model, {"g": (0.001, 0.5)}, "Jain", budget=2, progress=False)
+    refused(lambda: found.case, "asked of the search of a scheme")
+    refused(lambda: search(model, {"g": (0.001, 0.5)}, "Jain", budget=2, progress=False), "distance to model")
     with pytest.raises(ConfigError, match="DcqcnMargin has no simulation"):
         search(model, {"g": (0.001, 0.5)}, "distance to model", budget=2, progress=False)
 
@@ -266,5 +261,4 @@ def test_held_out_cases_are_drawn_by_the_seed_and_compared_both_ways():
     assert str(fewest).startswith("hpcc against dctcp in 6 cases drawn by seed 5, peak queue:")
     row = fewest.frame.iloc[0]
     assert OBJECTIVES["peak queue"].measure(drawn(5, 1)[0], eval(row["line"])) == row["scheme"]
-    with pytest.raises(ConfigError, match="objective"):
-        rdmacc.held_out("dctcp", "hpcc", 1, "slowness")
+    refused(lambda: rdmacc.held_out("dctcp", "hpcc", 1, "slowness"), "objective")

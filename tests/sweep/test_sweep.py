@@ -24,6 +24,7 @@ from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
 from rdmacc.sweep.workers import Failed, Task, compute
+from tests.support import refused
 from tests.sweeps import Long, Stopped, Tiny, Troubled
 
 ROOT = Path(__file__).parents[2]
@@ -127,8 +128,7 @@ def test_parameters_reach_the_schemes_that_have_them(tmp_path):
     assert both.missing
     with pytest.raises(ConfigError, match=r"parameter = 'timeout': must be a parameter .*; did you mean .*timeout_ps"):
         run(Tiny(), tmp_path, changes={"timeout": 1})
-    with pytest.raises(ConfigError, match="timeout_ps"):
-        run(Tiny(), tmp_path, changes={"timeout_ps": "soon"})
+    refused(lambda: run(Tiny(), tmp_path, changes={"timeout_ps": "soon"}), "timeout_ps")
 
 
 def test_a_table_of_which_a_part_is_missing_is_none(tmp_path):

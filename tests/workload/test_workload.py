@@ -50,7 +50,10 @@ def test_messages_fill_defaults(fabric):
     row = frame.loc[0]
     assert (row["size_bytes"], row["start_ps"], row["after"], row["weight"]) == (65_536, 0, (), 1.0)
     assert frame["group"].isna().all()
-    assert [*frame.dtypes.astype(str)] == ["object", "object", "int64", "int64", "Int64", "object", "float64"]
+    assert frame.dtypes.astype(str).to_dict() == {
+        "src": "object", "dst": "object", "size_bytes": "int64", "start_ps": "int64", "group": "Int64",
+        "after": "object", "weight": "float64",
+    }  # fmt: skip
     same(workload.validate(frame, fabric), frame)
 
 
@@ -236,7 +239,8 @@ def test_validate_names_the_bad_row(fabric, column, value, text):
     changed = [values[0], value, values[2]]
     mixed = any(isinstance(item, (str, bool, list, tuple)) for item in changed)
     columns[column] = pd.Series(changed, dtype=object if mixed else None)
-    error = refused(lambda: workload.validate(pd.DataFrame(columns), fabric), text)
+    error = refused(lambda: workload.validate(pd.DataFrame(columns), fabric))
+    assert str(error).startswith(text)
     assert error.field == column
 
 
@@ -256,7 +260,7 @@ def test_validate_names_the_bad_row(fabric, column, value, text):
     ],
 )
 def test_validate_refuses(fabric, frame, text):
-    refused(lambda: workload.validate(frame, fabric), text)
+    assert str(refused(lambda: workload.validate(frame, fabric))).startswith(text)
 
 
 def test_validate_reports_the_circle(fabric):
