@@ -256,7 +256,9 @@ class Bars(Panel):
             marks = [self.published.get(one, {}).get(group, np.nan) * self.factor for group in groups]
             if not np.isnan(marks).all():
                 ax.plot(x, marks, "_", color="black", markersize=14, label=_published(ax))
-        ax.set_xticks(at, [fill(str(group), 8, break_long_words=False) for group in groups])
+        ax.set_xticks(
+            at, [str(group) if self.tilt else fill(str(group), 8, break_long_words=False) for group in groups]
+        )
         ax.set(xlabel=self.over, ylabel=self.axis())
         ax.grid(visible=False, axis="x")
 

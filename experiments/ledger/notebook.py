@@ -14,6 +14,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, check_reading, questio
 from rdmacc.experiments.framework.registry import experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.pages import MARKS, claim_rows, count_outcomes, counted, html
+from rdmacc.experiments.ledger.printed import match_text
 from rdmacc.experiments.ledger.reading_map import draw_map
 from rdmacc.experiments.ledger.score import by_reading
 from rdmacc.show.png import png
@@ -32,9 +33,7 @@ class Claims:
     def title(self) -> str:
         """Number of claims per verdict, in words."""
         words = counted(count_outcomes(self.frame))
-        surprises = int((~self.frame["matches"].astype(bool)).sum())
-        same = "all verdicts match the record" if not surprises else f"{surprises} verdicts DIFFER from the record"
-        return f"{len(self.frame)} claims: {words}; {same}"
+        return f"{len(self.frame)} claims: {words}; {match_text(self.frame)}"
 
     def __repr__(self) -> str:
         return self.title

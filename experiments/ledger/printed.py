@@ -49,8 +49,17 @@ def _fitting(quantities: tuple[str, ...], by_point: dict[str, list[str]]) -> lis
     return groups
 
 
-def as_expected(checks: pd.DataFrame) -> bool:
-    return bool(checks["matches"].all())
+def surprises_in(checks: pd.DataFrame) -> list[str]:
+    """Return the claims whose verdicts differ from the recorded ones."""
+    return [str(id) for id in checks["id"][~checks["matches"].astype(bool)]]
+
+
+def match_text(checks: pd.DataFrame) -> str:
+    """Return whether all verdicts match the record, or which do not."""
+    ids = surprises_in(checks)
+    if not ids:
+        return "all verdicts match the record"
+    return f"{len(ids)} of {len(checks)} verdicts DIFFER from the record: {', '.join(ids)}"
 
 
 def checks_text(checks: pd.DataFrame) -> str:
@@ -69,11 +78,8 @@ def checks_text(checks: pd.DataFrame) -> str:
             )
         if row["reason"]:
             lines.append(f"    why:      {row['reason']}")
-    surprises = int((~checks["matches"].astype(bool)).sum())
-    last = counts_text(checks)
-    if surprises:
-        last += f"; verdicts that differ from the recorded ones: {surprises}"
-    return "\n".join([*lines, last])
+    parts = [counts_text(checks), match_text(checks) if surprises_in(checks) else ""]
+    return "\n".join([*lines, "; ".join(filter(None, parts))])
 
 
 def under_reading(checks: pd.DataFrame, default: pd.DataFrame) -> pd.DataFrame:

@@ -125,7 +125,7 @@ def both(name: str, runs: Mapping[str, str], table: pd.DataFrame) -> pd.DataFram
             ("theirs", [others.loc[others["point"] == point, "fct_ps"]] if seeds else []),
         ):
             frames += [pd.DataFrame({"run": run, "whose": whose, "time": one}) for one in times]
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat([pd.DataFrame(columns=["run", "whose", "time"]), *frames], ignore_index=True)
 
 
 def distributions(name: str, runs: Mapping[str, str], title: str, **more: Any) -> Distributions:
@@ -133,7 +133,7 @@ def distributions(name: str, runs: Mapping[str, str], title: str, **more: Any) -
     looks: dict[Any, tuple[str, ...]] = {}
     for run, colour in zip(runs, COLOURS):
         looks |= {(run, "ours"): (run, colour, "-"), (run, "theirs"): ("_", colour, "--")}
-    words: dict[str, Any] = {"title": title, "unit": "us", "label": "completion time", **more}
+    words: dict[str, Any] = {"title": title, "unit": "us", "label": "FCT", **more}
     return Distributions("time", looks, by=("run", "whose"), of=partial(both, name, runs), **words)
 
 

@@ -235,7 +235,7 @@ def verify(
         failures.tell()
         raise ConfigError("--reading", reading, f"a reading that the table of {name} at {scale} scale covers")
     checks = pd.concat(every, ignore_index=True)
-    good = report.as_expected(checks)
+    good = not report.surprises_in(checks)
     if as_json:
         content = {
             "scale": scale,
@@ -247,7 +247,7 @@ def verify(
         }
         typer.echo(json.dumps(content, indent=2))
     else:
-        typer.echo("all verdicts match the record" if good else "some verdicts DIFFER from the record")
+        typer.echo(report.match_text(checks))
         typer.echo(f"{name}, {scale} scale, {report.seeds_text(seed, seeds)}: {report.counts_text(checks)}")
         _say_standing([str(one) for one in checks["experiment"].unique()])
     failures.tell()
@@ -363,5 +363,5 @@ def _content(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.Data
         "effort": found.effort() | {"reused": found.reused},
         "measured": report.records(scalars(table)),
         "checks": report.records(checks),
-        "as_expected": report.as_expected(checks),
+        "as_expected": not report.surprises_in(checks),
     }

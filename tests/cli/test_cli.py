@@ -138,7 +138,7 @@ def test_verify_fails_if_a_verdict_is_not_the_recorded_one(tmp_path, tiny, expec
     outcome = runner.invoke(app, ["verify", "tests", "--engine", "simpy", "--store", str(tmp_path)])
     assert outcome.exit_code == code
     assert words in outcome.stdout
-    assert ("some verdicts DIFFER" in outcome.stdout) == bool(code)
+    assert ("1 of 1 verdicts DIFFER from the record: tests-1" in outcome.stdout) == bool(code)
 
 
 def test_a_failed_point_is_told_at_the_end_and_the_others_are_reported(tmp_path, tiny):

@@ -123,10 +123,11 @@ def _(band: Lowest, value):
 @edges.register
 def _(band: Lowest, value):
     bound = 1 + band.way * band.slack
+    size = max(map(abs, value.values())) or 1.0  # at which other bands of the same numbers may hold
     for rival in (name for name in value if name != band.name):
-        far = dict.fromkeys(value, 1.0 + band.way * 0.5) | {rival: 1.0}
-        yield {**far, band.name: bound - band.way * STEP}, True
-        yield {**far, band.name: bound + band.way * STEP}, False
+        far = dict.fromkeys(value, size * (1.0 + band.way * 0.5)) | {rival: size}
+        yield {**far, band.name: size * (bound - band.way * STEP)}, True
+        yield {**far, band.name: size * (bound + band.way * STEP)}, False
 
 
 @inside.register
