@@ -86,9 +86,13 @@ def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def _checking(function: Callable[_P, _R], has_types: bool) -> Callable[_P, _R]:
+    code: Any = getattr(function, "__code__", None)
+    most = code.co_argcount if code else 0  # with fewer, by position alone, all names are right
+
     @wraps(function)
     def checked(*given: _P.args, **by_name: _P.kwargs) -> _R:
-        _check_names(function, given, by_name)
+        if by_name or len(given) > most:
+            _check_names(function, given, by_name)
         if has_types:
             places, others, known = _arguments(function)
             for number, value in enumerate(given):

@@ -130,6 +130,10 @@ class Engine(Protocol):
     def events(self) -> int:
         """Events processed."""
 
+    @property
+    def earliest_ps(self) -> int:
+        """The first time at which a message can start: now, or just after it if the last message ended now."""
+
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
 

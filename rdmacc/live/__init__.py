@@ -129,6 +129,8 @@ class Live:
         self._sendings: dict[int, Sending] = {}
         self._wakes_at: Any = None
         """When the network resumes, if that is scheduled."""
+        self._spare: simpy.Event | None = None
+        """An event that has happened, to be scheduled again."""
 
     @property
     def now_ps(self) -> int:
@@ -162,11 +164,15 @@ class Live:
         ConfigError
             As from `Simulation.send`.
         """
-        env, earliest_ps = self.env, self.simulation.earliest_ps
-        start_ps = max(self._ps(env.now), earliest_ps)  # rounded, now may be before the network's time
+        env = self.env
+        now, earliest_ps = env.now, self.simulation.engine.earliest_ps
+        start_ps = now if type(now) is int and self._unit_ps == 1 else self._ps(now)
+        if start_ps < earliest_ps:  # rounded, now may be before the network's time
+            start_ps = earliest_ps
         message = self.simulation.send_at(src, dst, size, start_ps, priority, earliest_ps)
         sending = self._sendings[message] = Sending(env, message)
-        self._wake(env.now)
+        if self._wakes_at is None or now < self._wakes_at:
+            self._wake(now, now)
         return sending
 
     def result(self) -> Result:
@@ -175,40 +181,38 @@ class Live:
 
     def _ps(self, time: Any) -> int:
         """Return a time of the environment in picoseconds."""
-        if type(time) is int and self._unit_ps == 1:
-            return time
         return int(time) if self._unit_ps == 1 and time == int(time) else round(time * self._unit_ps)
 
-    def _wake(self, time: Any) -> None:
+    def _wake(self, time: Any, now: Any) -> None:
         """Resume the network at a time, after all other events of that time."""
-        if self._wakes_at is None or time < self._wakes_at:
-            self._wakes_at = time
-            event = simpy.Event(self.env)
-            event._ok, event._value = True, None
-            event.callbacks.append(self._go_on)
-            self.env.schedule(event, priority=_LAST, delay=time - self.env.now)
+        self._wakes_at = time
+        event, self._spare = self._spare or simpy.Event(self.env), None
+        event._ok, event._value, event.callbacks = True, None, [self._go_on]
+        self.env.schedule(event, priority=_LAST, delay=time - now)
 
-    def _go_on(self, _: simpy.Event) -> None:
+    def _go_on(self, event: simpy.Event) -> None:
         """Simulate the network up to the environment's next event or the next end of a message."""
-        now, upcoming = self.env.now, self.env.peek()
+        self._spare = event
+        env = self.env
+        now, upcoming = env.now, env.peek()
         if self._wakes_at != now:  # an earlier one has come between
             return
         self._wakes_at = None
         if not self._sendings:
             return
         if upcoming <= now:  # a user's event of the lowest priority
-            self._wake(now)
+            self._wake(now, now)
             return
-        until_ps = NEVER if upcoming == simpy.core.Infinity else self._ps(upcoming)
-        ended = self.simulation.ends_until(until_ps)
+        simulation = self.simulation
+        ended = simulation.ends_until(NEVER if upcoming == simpy.core.Infinity else self._ps(upcoming))
         if not ended:
-            self._wake(upcoming)
+            self._wake(upcoming, now)
             return
-        heard_ps = self.simulation.earliest_ps
+        heard_ps = simulation.engine.earliest_ps
         heard = heard_ps if self._unit_ps == 1 else heard_ps / self._unit_ps
         for completion in ended:
             sending = self._sendings.pop(completion.message)
             sending._ok, sending._value = True, completion
-            self.env.schedule(sending, delay=heard - now)
+            env.schedule(sending, delay=heard - now)
         if self._sendings:
-            self._wake(heard)
+            self._wake(heard, now)

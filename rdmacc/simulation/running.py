@@ -91,8 +91,7 @@ class Running:
     @property
     def earliest_ps(self) -> int:
         """The first time at which a message can start: now, or just after it if the last message ended now."""
-        engine = self.engine
-        return engine.now + (engine.unfinished == 0 and engine.events > 0)
+        return self.engine.earliest_ps
 
     @property
     def is_finished(self) -> bool:
@@ -159,7 +158,8 @@ class Running:
         while not engine.add(one):
             self._note_plan(one.number)
             engine.regrow(self.plan, one)
-        self._progress.expect(start_ps)
+        if start_ps > earliest_ps or self.plan.scheme.start_delay_ps:
+            self._progress.expect(start_ps)
         if self._fault_events.fabric.down_ports:
             self._note_plan()
             self._let_faults_happen()
@@ -179,10 +179,11 @@ class Running:
 
     def ends_until(self, until_ps: int) -> list[Completion]:
         """Run until a sent message ends, or to `until_ps` without its events; return all that have ended."""
-        if not self._sent.fresh:
+        sent, engine, ended = self._sent, self.engine, list[Completion]()
+        if not sent.fresh:
             self._next_ends(until_ps)
-        ended = [self._sent.completion(self.engine, number) for number in self._sent.fresh]
-        self._sent.fresh.clear()
+        while sent.fresh:
+            ended.append(sent.completion(engine, sent.fresh.popleft()))
         return ended
 
     def _next_ends(self, until_ps: int) -> list[int]:

@@ -184,7 +184,7 @@ class Simulation(Running):
             For an unknown host, a size below 1 byte, a time in the past, a class without room, or a simulation to
             which no message can be added: one with computation, paths or queue pairs of its own, or explained.
         """
-        earliest_ps = self.earliest_ps
+        earliest_ps = self.engine.earliest_ps
         start_ps = earliest_ps if at is None else time_ps(at, field="at")
         return self.send_at(src, dst, size, start_ps, priority, earliest_ps)
 

@@ -215,7 +215,7 @@ class CompiledEngine(Tables):
 
     def add(self, one: Addition) -> bool:
         number, qp, _, _, _, packets, _, _, way, keys = one
-        state, first_word, place, pair = self.words, self.used_words, 0, 0
+        first_word, place, pair = self.used_words, 0, 0
         end_word = first_word + packets // 64 + 1
         if number >= self.room or end_word > self.all_words:
             return False
@@ -226,7 +226,7 @@ class CompiledEngine(Tables):
                 return False
             self.used_places[nic] = place + 1
             pair = self.queue_pairs.add(qp, way)
-        self.used_words = end_word
+        self.used_words, state = end_word, self.words
         if state[_CAPACITY] - state[_HEAP] - state[_WHEEL] < _MOST_ARMED:
             self.queue.double()
         if self.lists_messages:
@@ -235,7 +235,8 @@ class CompiledEngine(Tables):
         _ADDED.pack_into(row, 0, *one[1:8], first_word, pair, place, *keys)
         with Catcher(self) as caught:
             self.kernel.add_message(self.address, address)
-        caught.raise_again()
+        if caught.raised is not None:
+            caught.raise_again()
         return True
 
     def _list(self, one: Addition) -> None:
@@ -308,8 +309,9 @@ class CompiledEngine(Tables):
         self.messages["is_awaited"][number] = 1
 
     def end_instant(self) -> int:
-        state, now = self.words, self.words[_NOW]
-        if not state[_NODE_BITS] and self.queue.first_ps > now and state[_UNFINISHED] > 0:
+        state = self.words
+        now = state[_NOW]
+        if state[_UNFINISHED] > 0 and not state[_NODE_BITS] and self.queue.first_ps > now:
             state[_NOW] = now + 1
         return now + 1
 
@@ -320,8 +322,9 @@ class CompiledEngine(Tables):
         while number >= 0:
             found.append(number)
             (number,) = _next_ended_at(memory, number * stride)
-        self.ended += reversed(found)
-        self.awaited.difference_update(found)
+        self.ended += found[::-1]
+        if self.awaited:
+            self.awaited.difference_update(found)
         if state[_UNFINISHED] < 0:  # Ctrl-C at any line, and this can be done again
             state[_UNFINISHED] += AWAITED
         state[_FIRST_ENDED] = -1
@@ -369,6 +372,11 @@ class CompiledEngine(Tables):
     def events(self) -> int:
         return self.words[_EVENTS]
 
+    @property
+    def earliest_ps(self) -> int:
+        state = self.words
+        return state[_NOW] + (state[_UNFINISHED] == 0 and state[_EVENTS] > 0)
+
     def next_event_ps(self) -> int:
         if not self.plan.watches and not self.globals["node_bits"]:
             return self.queue.first_ps if self.words[_HEAP] else NEVER
@@ -395,8 +403,19 @@ class CompiledEngine(Tables):
     def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
         if not self.spare and not self.awaited:
             self.windows.consider(until_ps)
-        elif self._run_briefly(min(until_ps, soon_ps)):
-            return
+        else:  # messages are awaited: the next end may be a few events away, less than the checks below take
+            state, stop_ps = self.words, until_ps if until_ps < soon_ps else soon_ps
+            with Catcher(self) as caught:
+                reason = self._run(self.address, stop_ps, _CHUNK)
+            if caught.raised is not None:
+                caught.raise_again()
+            if state[_FIRST_ENDED] >= 0:
+                self._note_ended()
+                return
+            if reason == kernel.STOPPED:
+                if stop_ps < NEVER and state[_UNFINISHED]:
+                    state[_NOW] = stop_ps
+                return
         until_ps = min(until_ps, self.windows.round_up(soon_ps))
         chunk, begin = _CHUNK, time.perf_counter()
         while self._run_kernel(until_ps, chunk) != kernel.STOPPED:
@@ -405,23 +424,6 @@ class CompiledEngine(Tables):
             chunk = min(_CHUNK, max(1_000, int(chunk * _CHUNK_S / taken_s)))
         if self.unfinished and until_ps < NEVER and not self.ended:
             self.globals["now_ps"] = until_ps
-
-    def _run_briefly(self, until_ps: int) -> bool:
-        """Run in the order of time while messages are awaited; return False if `run` has to go on.
-
-        The next end may be a few events away, and `run`'s checks for rare cases would take most of the time.
-        """
-        state = self.words
-        with Catcher(self) as caught:
-            reason = self._run(self.address, until_ps, _CHUNK)
-        caught.raise_again()
-        if state[_FIRST_ENDED] >= 0:
-            self._note_ended()
-        elif reason != kernel.STOPPED:
-            return False
-        elif until_ps < NEVER and state[_UNFINISHED]:
-            state[_NOW] = until_ps
-        return True
 
     @held_interrupts()
     def _run_kernel(self, until_ps: int, max_events: int) -> int:

@@ -98,6 +98,10 @@ class Network(Core):
     def now(self) -> int:
         return int(self.env.now)
 
+    @property
+    def earliest_ps(self) -> int:
+        return self.now + (self.unfinished == 0 and self.events > 0)
+
     def next_event_ps(self) -> int:
         return min(self._event_times(), default=NEVER)
 

@@ -42,6 +42,7 @@ class QueuePairs:
             self._first_message = np.unique(plan.qp, return_index=True)[1]
         self.is_open = np.zeros(plan.n_qps + spare, np.bool_)
         self.blocks: Numbers = np.zeros(0, np.int64)
+        self._last_block = -1  # to which a queue pair has been added
 
     @property
     def address(self) -> int:
@@ -71,7 +72,7 @@ class QueuePairs:
     def rewind(self, plan: Plan) -> None:
         """Return to the start, after the other tables, for a plan that may have another seed."""
         self._plan = plan
-        self.blocks = np.arange(int(self.is_open.any()) * -(-len(self.is_open) // BLOCK))
+        self.blocks, self._last_block = np.arange(int(self.is_open.any()) * -(-len(self.is_open) // BLOCK)), -1
         self.take_keys(plan)
 
     def take_keys(self, plan: Plan) -> None:
@@ -86,14 +87,16 @@ class QueuePairs:
     def add(self, number: int, way: tuple[Any, ...]) -> int:
         """Note a queue pair that the plan does not know; return the address of a row like those of its way."""
         self.is_open[number] = True
-        if not len(self.blocks) or self.blocks[-1] < number // BLOCK:
-            self.blocks = np.append(self.blocks, number // BLOCK)
-        if way not in self._alike:
+        if number // BLOCK != self._last_block:
+            self._last_block = number // BLOCK
+            self.blocks = np.union1d(self.blocks, [self._last_block])
+        alike = self._alike.get(way)
+        if alike is None:
             raw = self._default.copy()
             for name, value in zip(Pair._fields[-len(way) :], way, strict=True):
                 _rows(raw, self.row_bytes)[name] = value
-            self._alike[way] = int(raw.ctypes.data), raw
-        return self._alike[way][0]
+            alike = self._alike[way] = int(raw.ctypes.data), raw
+        return alike[0]
 
     def block(self, number: int) -> npt.NDArray[np.uint8]:
         return self.raw[number * BLOCK * self.row_bytes : (number + 1) * BLOCK * self.row_bytes]
@@ -128,7 +131,7 @@ class QueuePairs:
                     self._map.madvise(mmap.MADV_DONTNEED, block * BLOCK * self.row_bytes, BLOCK * self.row_bytes)
             else:
                 left.append(block)
-        self.blocks = np.array(left, np.int64)
+        self.blocks, self._last_block = np.array(left, np.int64), -1
 
 
 def _rows(raw: npt.NDArray[np.uint8], row_bytes: int) -> Any:
