@@ -1,4 +1,4 @@
-"""Analysis of handlers: their source, checked when a scheme is created, and the content of everything they reach."""
+"""Analysis of handlers: checks of their source when a scheme is created, and a hash of everything they reach."""
 
 from rdmacc.handlers.checker import Mark, Marks
 from rdmacc.handlers.content import content_hash

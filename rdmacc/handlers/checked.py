@@ -38,7 +38,7 @@ _MOST_WIRE_BYTES = 2**24
 _MOST_CREDITS = UNLIMITED
 
 _TESTED = ("sender", "qp", "message", "host", "packet", "reply", "notice", "request")
-"""Arguments of handlers that are tested afterwards."""
+"""Handler arguments that are tested after the call."""
 
 
 class Trail(Record):
@@ -92,7 +92,7 @@ def tests_of(
         names = {field.name for field in own.fields} if own is not None else set()
         if "rate_bps" in names:
             must("sender", "rate_bps", _LEAST_BPS, _MOST_BPS, "from 1 kb/s to 10**18 b/s")
-        if "window_bytes" in names and hook != "on_open":  # some set it when a message starts
+        if "window_bytes" in names and hook != "on_open":  # some components set it when a message starts
             must("sender", "window_bytes", 1, UNLIMITED, "from 1 byte to UNLIMITED")
     if "qp" in given:
         must("qp", "credits", -_MOST_CREDITS, _MOST_CREDITS, "at most UNLIMITED")
@@ -184,9 +184,9 @@ class Checks:
     def around(
         self, name: str, kind: str, call: Call, record: Callable[[str], str], tests_name: str
     ) -> tuple[list[str], list[str], Callable[..., Any]]:
-        """Return the lines of a hook before and after a handler's call, where `trail` is at hand, and the tests.
+        """Return the lines before and after a handler's call, which may use `trail`, and the function that tests.
 
-        The tests are a function, shared by handlers with the same tests.
+        Handlers with the same tests share that function.
         """
         before, first = self._before(name, kind, call, record), len(self.tests)
         arguments = [one for one in call.arguments if one in _TESTED]
@@ -224,7 +224,7 @@ class Checks:
         return HandlerError(f"{component}.{name}", reason, line, now, place, call.function.__code__.co_filename)
 
 
-# When something went wrong
+# Errors
 
 
 def explain(components: Components, exception: BaseException, now: int) -> HandlerError | None:
@@ -252,6 +252,6 @@ def _line_in(exception: BaseException, function: Callable[..., Any]) -> int | No
 
 
 def _frames(exception: BaseException) -> list[tuple[tuple[str, str], int]]:
-    """Return file and name of each function of a traceback, with the line, the innermost last."""
+    """Return file, function and line of each frame of a traceback, innermost last."""
     trace = walk_tb(exception.__traceback__)
     return [((frame.f_code.co_filename, frame.f_code.co_name), line) for frame, line in trace]

@@ -28,8 +28,8 @@ Marks = Mapping[Callable[..., Any], frozenset[Mark]]
 class Checker:
     """Checks a handler and the plain functions that it calls, for one component.
 
-    `fields` has type codes by argument and field: a vector's ends in "[]", that of a set of packets is "bits"; of a
-    parameter that is a text, the allowed texts.
+    `fields` has type codes by argument and field. A vector's code ends in "[]", a packet set's is "bits"; a string
+    parameter has its allowed values instead.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Checker:
     ) -> None:
         self.handler, self.fields, self.writable = handler, fields, writable
         self.marks: dict[Callable[..., Any], set[Mark]] = {}
-        self.used: dict[tuple[Callable[..., Any], str], Any] = {}  # what is outside: a number's kind, or the object
+        self.used: dict[tuple[Callable[..., Any], str], Any] = {}  # outside objects: a number's kind, or the object
         self.accesses: set[Access] = set()
         self.under_way: list[Callable[..., Any]] = []
         self._returned: dict[Any, Kind] = {}
@@ -67,7 +67,7 @@ class Checker:
 
 
 class _Body(Expressions):
-    """A function with its statements. `_set` has the names that have a value on every path to the current one."""
+    """The statements of a function. `_set` has the names that are assigned on every path to the current statement."""
 
     def read(self) -> Kind:
         self._block(self._tree.body)
@@ -197,7 +197,7 @@ class _Body(Expressions):
         self._loop(node, before)
 
     def _loop(self, node: ast.For | ast.While, after: set[str] | None) -> None:
-        """Check the body of a loop; `after` are the names that are set if it ends by its condition."""
+        """Check the body of a loop; `after` has the names that are set if the loop ends by its condition."""
         self._ends.append(after)
         self._block(node.body)
         if node.orelse:
@@ -242,5 +242,5 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _on_both(one: set[str] | None, other: set[str] | None) -> set[str] | None:
-    """Return the names that are set on both of two paths; None is a path that leads nowhere."""
+    """Return the names that are set on both of two paths; None stands for a path that ends."""
     return one & other if one is not None and other is not None else one if other is None else other

@@ -1,12 +1,12 @@
-"""A hash of everything that a handler can reach: part of the key to compiled code, and to stored rows.
+"""A hash of everything that a handler can reach: part of the keys of compiled code and of stored rows.
 
 A function's behaviour follows from its bytecode, its defaults, its closure and the names that it uses from its module.
 All of these are followed recursively and described by content, so equal content has the same hash in every process.
 Only objects defined by a release of Python, NumPy or Numba count by name. A module counts with the attributes that are
 read. Objects that cannot be described are errors, because a key without them could find stale code.
 
-For stored rows (`is_row`) all that is installed counts by name, and so does rdmacc, whose text is in their key. What a
-function imports when it is called is imported here, to be described.
+For stored rows (`is_row`), installed packages count by name, and so does rdmacc, whose source is in their key. Imports
+inside functions are executed here, so that the imported objects can be described.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Elli
 _LIBRARIES = ("numpy", "numba", "scipy")  # their versions are part of both keys, as Python's is
 
 OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.scaling", "rdmacc.schemes.composition")
-"""Classes of these modules count by their names: both keys hold the modules' sources."""
+"""Classes of these modules count by name, because both keys contain the modules' sources."""
 
-_CHECKING = "rdmacc.typed"  # functions of this module check arguments, and compute nothing: what they wrap counts
+_CHECKING = "rdmacc.typed"  # its wrappers only check arguments; the wrapped functions count
 
 _HIDDEN = frozenset({"globals", "vars", "eval", "exec", "locals", "__import__"})
-"""Built-in functions that reach what no bytecode names."""
+"""Built-in functions that reach objects not named in the bytecode."""
 
 OF_NO_EFFECT = frozenset({
     "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__dataclass_fields__",
@@ -49,22 +49,22 @@ OF_NO_EFFECT = frozenset({
     "__orig_bases__", "__abstractmethods__", "_abc_impl", "__annotate__", "__annotate_func__", "__annotations_cache__",
     "__slotnames__", "_render_traceback_",
 })  # fmt: skip
-"""Attributes of a class. A dataclass's fields have values, and those are described with its instances."""
+"""Class attributes that do not affect behaviour. Values of a dataclass's fields are described with its instances."""
 
 _WRITTEN = frozenset({
     "__init__", "__repr__", "__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__setattr__", "__delattr__",
     "__replace__", "__getstate__", "__setstate__",
 })  # fmt: skip
-"""Methods that the dataclass decorator writes."""
+"""Methods that the dataclass decorator generates."""
 
 _DYNAMIC = frozenset({
     "import_module", "spec_from_file_location", "run_path", "run_module", "exec_module", "load_module",
 })  # fmt: skip
-"""Functions that run what no bytecode names."""
+"""Functions that import or run code not named in the bytecode."""
 
 _ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb"})
 
-_HEAP_TYPE = 1 << 9  # flag of a type that is made while Python runs
+_HEAP_TYPE = 1 << 9  # flag of types created at run time
 
 _PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 _ALLOWED = (
@@ -150,7 +150,7 @@ class _Walk:
             return ("member", self.of(kind), value.name)
         if kind is types.ModuleType:
             return self._module(value)
-        if value is os.environ:  # the variables that are named count
+        if value is os.environ:  # only the variables read by name count
             return ("environ",)
         if value is sys.modules:
             raise _UnknownError(value)
@@ -181,13 +181,13 @@ class _Walk:
             return ("cached", self.of(value.func))
         if self._is_known(value):
             return ("name", _module_of(value), value.__name__)
-        if hasattr(value, "__objclass__"):  # a method of a type of C's, such as str.upper
+        if hasattr(value, "__objclass__"):  # a method of a C type, such as str.upper
             return ("name", value.__name__, self.of(value.__objclass__))
         if isinstance(value, types.MethodType):
             return ("method", self.of(value.__func__), self.of(value.__self__))
         if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType):
             return ("method", value.__name__, self.of(value.__self__))
-        if kind.__module__.startswith("numba."):  # it froze the values that it read
+        if kind.__module__.startswith("numba."):  # Numba has frozen the values that it read
             raise _UnknownError(value)
         return self._instance(value, kind)
 
@@ -220,7 +220,7 @@ class _Walk:
         return self._numbers[id(value)]
 
     def _module(self, module: types.ModuleType, attributes: tuple[str, ...] = ()) -> Any:
-        """Describe the attribute that is read from a module, or all that might be if the module itself is passed on."""
+        """Describe the attribute read from a module, or all that might be read if the module itself is passed on."""
         value: Any = module
         for depth, name in enumerate(attributes):
             value = getattr(value, name, MISSING)
@@ -314,14 +314,14 @@ class _Walk:
                 part = ".".join(parts[: number + 1])
                 try:
                     found.append(self._module(importlib.import_module(part)))
-                except Exception:  # a user's module may raise anything; one that is no module is an attribute
+                except Exception:  # a user's module may raise anything, and a name may be an attribute
                     found.append(("missing", part))
                     break
         return found
 
 
 def _module_of(value: Any) -> Any:
-    """Return the name of the module that defines an object; a function of NumPy's may not know its own."""
+    """Return the name of the module that defines an object; NumPy's ufuncs may not have it."""
     return getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else None)
 
 

@@ -1,7 +1,7 @@
 """Type inference for expressions of the handlers' language; `Expressions` has one method per kind of expression.
 
-It infers whether each is an integer, a float or a record, because a compiled variable has one type: a value that is an
-integer on one path and a float on another would always be a float there.
+Each expression is an integer, a float or a record. Compiled variables have one type: a value that is an integer on one
+path and a float on another would always be a float in compiled code.
 """
 
 import ast
@@ -34,7 +34,7 @@ from rdmacc.handlers.language import (
 from rdmacc.handlers.source import MISSING, outside
 
 Code = str | tuple[str, ...]
-"""The type code of a field, or the texts that a parameter may be."""
+"""The type code of a field, or the allowed values of a string parameter."""
 
 _INTEGER = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.FloorDiv: "", ast.Mod: "", ast.Pow: "power"}
 _BITWISE = {ast.LShift: "shift_left", ast.RShift: "shift_right", ast.BitAnd: "word", ast.BitOr: "word",
@@ -51,15 +51,15 @@ def record_kind(*roles: str) -> Kind:
 
 
 class Expressions:
-    """A function, for arguments of some kinds: its names, and its expressions."""
+    """The names and expressions of a function, for arguments of given kinds."""
 
     def __init__(
         self, checker: Any, function: Callable[..., Any], tree: ast.FunctionDef, kinds: Mapping[str, Kind]
     ) -> None:
         self._checker, self._function, self._tree = checker, function, tree
         self._names = dict(kinds)
-        self._set: set[str] | None = set(kinds)  # names with a value here; None where no path leads
-        self._ends: list[set[str] | None] = []  # of the loops around: names with a value behind them
+        self._set: set[str] | None = set(kinds)  # names with a value here; None in unreachable code
+        self._ends: list[set[str] | None] = []  # of the enclosing loops: names with a value after them
         self._first: dict[str, int] = {}
         self._locals = _stored(tree) | kinds.keys()
         self._place = _places(tree)
@@ -148,7 +148,7 @@ class Expressions:
         return kind
 
     def _value(self, node: ast.expr) -> Any:
-        """Return the object that a name, or an attribute of a module, refers to outside the function."""
+        """Return the outside object that a name, or an attribute of a module, refers to."""
         if isinstance(node, ast.Attribute):
             module = self._value(node.value)
             if not isinstance(module, types.ModuleType):
@@ -305,7 +305,7 @@ class Expressions:
         return BOOL
 
     def _compared_text(self, node: ast.Compare, text: ast.Constant) -> Kind:
-        """Check the comparison of a parameter with one of the texts that it may be."""
+        """Check the comparison of a string parameter with one of its allowed values."""
         operands = [node.left, *node.comparators]
         others = [operand for operand in operands if operand is not text]
         kind = self._of(others[0]) if len(operands) == 2 and isinstance(others[0], ast.Attribute) else None
@@ -386,7 +386,7 @@ def _stored(tree: ast.FunctionDef) -> frozenset[str]:
 
 
 def topic(value: Any) -> str:
-    """Return the word of the advice for something of another module, or nothing."""
+    """Return the topic of the advice for an object of another module; "" if there is none."""
     module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     owner = getattr(value, "__self__", None)  # random.random is a method of a hidden generator
     module = str(module or type(owner).__module__)

@@ -76,7 +76,7 @@ def records_of(components: Components, kind: str) -> list[tuple[int, type[Record
 
 
 def transfer_fields(components: Components) -> list[tuple[int, Field]]:
-    """Return (component number, field) for the numbers that a scheme keeps of each message."""
+    """Return (component number, field) of the numbers that a scheme keeps for each message."""
     return [
         (number, field)
         for number, record in records_of(components, "Transfer")
@@ -86,13 +86,13 @@ def transfer_fields(components: Components) -> list[tuple[int, Field]]:
 
 
 def bits_of(components: Components) -> list[tuple[int, Field]]:
-    """Return (component number, field) for the sets of packets that a scheme keeps of each message."""
+    """Return (component number, field) of the packet sets that a scheme keeps for each message."""
     records = records_of(components, "Transfer")
     return [(number, field) for number, record in records for field in record.fields if field.is_bits]
 
 
 def limits_of(components: Components) -> dict[str, list[int]]:
-    """Return, for rate_bps and window_bytes, the components whose Sender record limits it."""
+    """Return, for rate_bps and window_bytes, the components whose Sender record limits them."""
     return {
         limit: [
             number
@@ -104,10 +104,10 @@ def limits_of(components: Components) -> dict[str, list[int]]:
 
 
 def moved(scheme: Any, deadline: str, armed: str) -> str:
-    """Return the condition under which a deadline needs a new event.
+    """Return the condition under which a deadline needs a new event: it is earlier than the pending one.
 
-    This is so if it is earlier than the pending event. With a tick, the event's order within its instant depends on
-    when the deadline was set, so any other time needs a new event.
+    With a tick, an event's order within its instant depends on when the deadline was set, so any change of the deadline
+    needs a new event.
     """
     return f"{armed} != {deadline} < {NEVER}" if scheme.tick_ps else f"{deadline} < {armed}"
 

@@ -1,8 +1,8 @@
 """The handlers' language: the kinds of values, and the calls that a handler may make.
 
-`docs/interface.md` lists the language for its users, `rdmacc.handlers.checker` enforces it. Everything in it gives
-bit-identical results interpreted and compiled. So it excludes what differs: `math.gamma` and `math.hypot`, powers of
-floats, `round` to digits, NumPy's numbers.
+`docs/interface.md` documents the language, `rdmacc.handlers.checker` enforces it. Everything in it gives bit-identical
+results interpreted and compiled, which excludes `math.gamma` and `math.hypot`, powers of floats, `round` to digits, and
+NumPy's numbers.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LARGEST = 2**63 - 1
 @dataclass(frozen=True)
 class Kind:
     name: str
-    roles: frozenset[str] = frozenset()  # of a record: the handlers' arguments that it may be
+    roles: frozenset[str] = frozenset()  # of a record: the handler arguments that may hold it
     parts: tuple[Kind, ...] = ()  # of a tuple
     code: str = ""  # of a vector: the NumPy type code of its elements
-    choices: tuple[str, ...] = ()  # of a parameter that is a text
+    choices: tuple[str, ...] = ()  # of a string parameter
 
 
 BOOL, INT, FLOAT = Kind("a bool"), Kind("an integer"), Kind("a float")
@@ -39,7 +39,7 @@ _KINDS = {bool: BOOL, int: INT, float: FLOAT}
 
 
 def kind_of(value: object) -> Kind | None:
-    """Return the kind of a constant of a module, a closure or a default; None if it is not a constant."""
+    """Return the kind of a constant from a module, a closure or a default; None if it is not a constant."""
     if type(value) is int and abs(value) > LARGEST:
         return None
     if type(value) is tuple and value:
@@ -72,8 +72,8 @@ CALLS: dict[Any, tuple[str, Kind | None, str]] = {
     bits.clear_bit: ("si", NOTHING, "in_message"), bits.find_set: ("sii", INT, "in_message"),
     bits.find_clear: ("sii", INT, "in_message"),
 }  # fmt: skip
-"""Functions that are not written in the language: the kinds of their arguments (see `OPERANDS`; * is any number more),
-that of the result (None: the arguments'), and the mark for checked mode."""
+"""Callable functions that are not written in the language: the kinds of their arguments (see `OPERANDS`; * allows any
+number more) and of the result (None: the arguments'), and the mark for checked mode."""
 
 OPERANDS: dict[str, tuple[tuple[Kind, ...], str]] = {
     "v": (NUMBERS, ""),
@@ -81,7 +81,7 @@ OPERANDS: dict[str, tuple[tuple[Kind, ...], str]] = {
     "i": ((INT,), "must be an integer: use int(...)"),
     "f": ((FLOAT,), "must be a float"),
 }
-"""Kinds of numbers, and what to write instead of others; s is a set of packets, t a tuple or a vector."""
+"""Allowed kinds by letter, and the advice for other kinds; s is a packet set, t a tuple or a vector."""
 
 EXCEPTIONS = frozenset({
     ArithmeticError, AssertionError, Exception, IndexError, LookupError, NotImplementedError, OverflowError,
@@ -127,6 +127,6 @@ def _advice() -> dict[str, str]:
 
 
 def advice(word: str, otherwise: str = "other") -> str:
-    """Return what to write instead of a construct; `otherwise` of one that is not listed."""
+    """Return what to write instead of a construct; `otherwise` names the entry for unlisted constructs."""
     text = _advice().get(word) or _advice()[otherwise]
     return text.format(math=", ".join(sorted(one.__name__ for one in CALLS if one.__module__ == "math")))

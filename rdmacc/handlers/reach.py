@@ -1,9 +1,9 @@
-"""What a scheme is made of, and whether that is what it was: its parameters, classes, and all that handlers reach.
+"""Detect changes of a scheme: of its parameters, its classes, and everything that its handlers reach.
 
-A scheme is checked, laid out and compiled once, and found again by its content. That must not hide a change: of a
-parameter, of a class, of a function's code, or of a name that a function takes from its module. So all of these are
-noted, and compared each time. What cannot be noted, such as a list that a function reads, is uncertain: what was made
-of it is made anew.
+A scheme is checked, laid out and compiled once, then found in a cache by its content. The cache must notice when a
+parameter, a class, a function's code or a global name that a function reads has changed, so all of these are recorded
+and compared on each use. Objects that cannot be compared, such as a list that a function reads, make the scheme
+uncertain, and it is not cached.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SURE = (
     bool, int, float, complex, str, bytes, type(None), Enum, np.generic, np.ufunc, np.dtype,
     types.BuiltinFunctionType, types.ModuleType, types.MemberDescriptorType, types.GetSetDescriptorType,
 )  # fmt: skip
-"""Values that are the same as long as they are the same object; a module counts with the attributes that are read."""
+"""Types whose values cannot change while they stay the same object; of a module, the attributes read count."""
 
 _KNOWN = Kept(64)
 
 
 def reach_of(scheme: Any) -> Reach:
-    """Return what a scheme reaches: the same object until something of it changes. A new one is checked first."""
+    """Return what a scheme reaches: the same object until some of it changes. A new scheme is checked first."""
     content = content_of(scheme)
     known = _KNOWN.get(content, lambda: Reach(scheme))
     if content is not None and not known.is_unchanged():
@@ -49,7 +49,7 @@ class Reach:
             part.check_interface()
         record_dtype(Packet, *filter(None, (part.record("Header") for part in scheme.components)))
         check_handlers(scheme.components)
-        self.kept = Kept()  # what was made of the scheme alone
+        self.kept = Kept()  # results that depend on the scheme alone
         self._classes: dict[type, tuple[Any, list[str], list[Any]]] = {}
         self._functions: dict[types.FunctionType, tuple[Any, ...]] = {}
         self._names: dict[tuple[int, str], tuple[Any, str, Any]] = {}
@@ -102,7 +102,7 @@ class Reach:
             self.uncertain.append(value)
 
     def _follow(self, function: types.FunctionType) -> None:
-        """Add all that a function takes from elsewhere."""
+        """Add everything that a function reads from outside."""
         for value in self._functions[function][1:]:
             self._add(value)
         for name, is_free, attributes in bytecode_of(function.__code__).taken:
@@ -123,7 +123,7 @@ class Reach:
 
 
 def _noted(function: types.FunctionType) -> tuple[Any, ...]:
-    """Return what makes a function what it is, but for the names that it takes from its module."""
+    """Return everything that defines a function, except the globals that it reads."""
     named = (function.__kwdefaults__ or {}) | vars(function)
     cells = map(cell_content, function.__closure__ or ())
     return (function.__code__, function.__defaults__, *named, *named.values(), *cells)

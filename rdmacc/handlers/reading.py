@@ -2,8 +2,7 @@
 
 Both engines keep their own fields in the records that a handler sees. A handler that writes a field of another owner,
 such as a packet's destination, would corrupt the compiled engine's memory, and one with a misspelt field would fail in
-the middle of a run. So the syntax trees of a scheme's handlers, and of the functions that they call, are checked when
-the scheme is created.
+the middle of a run. So the handlers, and the functions that they call, are checked when the scheme is created.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def marks_of(components: Components, part: Component, name: str) -> Marks:
 
 
 def accesses_of(components: Components, part: Component, name: str) -> frozenset[Access]:
-    """Return which fields of its arguments a handler uses, itself or in a function that it calls."""
+    """Return the fields of its arguments that a handler uses, directly or in functions that it calls."""
     return _reading(components, part, name).accesses
 
 
@@ -71,7 +70,7 @@ def _headers(components: Components) -> frozenset[Field]:
 
 
 def _params(part: Component) -> frozenset[tuple[str, Code]]:
-    """Return a component's parameters with their types; a text's are its choices."""
+    """Return the types of a component's parameters; for a string, its allowed values."""
     values = {param: value.value if isinstance(value, Scaled) else value for param, value in vars(part).items()}
     for param, value in values.items():
         if type(value) is int and abs(value) > LARGEST:
@@ -95,7 +94,7 @@ def _reading_of(
 
 @dataclass(frozen=True)
 class _Reading:
-    """The marks of a handler, the fields that it uses, and what they were found from."""
+    """The marks of a handler and the fields that it uses, with the inputs of that analysis."""
 
     marks: Marks
     accesses: frozenset[Access]
@@ -117,7 +116,7 @@ _READ: dict[Any, _Reading] = {}  # cache of checked handlers, because schemes ar
 
 
 def _form(function: Callable[..., Any]) -> Any:
-    """Return a function's bytecode, which may be another one next time, and the kinds of its defaults."""
+    """Return a function's bytecode, which a user may replace, and the kinds of its defaults."""
     return function.__code__, tuple(map(kind_of, function.__defaults__ or ()))
 
 
@@ -165,7 +164,7 @@ def _fields(
         if own is not None:
             fields[role] = {field.name: _code(field) for field in own.fields}
             writable[role] = frozenset(field.name for field in own.fields if not field.is_bits)
-    if name.endswith("_timer"):  # of an endpoint: the reply is about the message that it names
+    if name.endswith("_timer"):  # an endpoint's: the reply concerns the message that it names
         writable["reply"] |= {"message"}
     return fields, writable
 

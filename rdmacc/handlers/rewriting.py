@@ -15,11 +15,11 @@ from typing import Any
 from rdmacc.handlers import Mark, Marks, bytecode_of, outside, source_tree
 
 MOST_TURNS = 10_000_000
-"""A loop with more iterations in one call of a handler counts as endless."""
+"""Iterations in one call of a handler above which a loop counts as endless."""
 
 
-# Rewritten handlers call these functions, in both engines. In a function that is called with integers and with floats,
-# a check of integers meets floats too, and lets them pass.
+# Rewritten handlers call these functions, in both engines. Integer checks let floats pass, because a function may be
+# called with either.
 
 
 def fit_i1(value):  # type: ignore[no-untyped-def]
@@ -39,21 +39,21 @@ def fit_i8(value):  # type: ignore[no-untyped-def]
 
 
 def fit_f8(value):  # type: ignore[no-untyped-def]
-    if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:  # where Python raises, compiled code continues
+    if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:  # Python raises here; compiled code continues
         raise ValueError("a Float field takes a finite number")
     return float(value)
 
 
-_MOST = 9.2e18  # integers beyond it wrap in compiled code, and grow in Python
+_MOST = 9.2e18  # beyond it, integers wrap in compiled code
 
 
 def to_int(value):  # type: ignore[no-untyped-def]
-    """Return int(value) of a finite number that 63 bits can hold."""
+    """Return int(value), which must fit into 63 bits."""
     return int(bounded(value))  # type: ignore[no-untyped-call]
 
 
 def bounded(value):  # type: ignore[no-untyped-def]
-    """Return a number that 63 bits can hold once it is rounded."""
+    """Return a number that fits into 63 bits once it is rounded."""
     if not -_MOST < value < _MOST:
         raise OverflowError("int() of a number that is not finite or needs more than 63 bits")
     return value
@@ -85,23 +85,23 @@ def multiply(a, b):  # type: ignore[no-untyped-def]
 
 
 def divide(a, b):  # type: ignore[no-untyped-def]
-    """Return a / b: Python rounds once, compiled code each integer that a float does not hold, and then the result."""
+    """Return a / b of numbers that floats represent exactly: compiled code rounds large integers before dividing."""
     return exact(a) / exact(b)  # type: ignore[no-untyped-call]
 
 
 def exact(value):  # type: ignore[no-untyped-def]
-    """Return a number that a float holds as it is."""
+    """Return a number that a float represents exactly."""
     if isinstance(value, int) and abs(value) > 9007199254740992 and int(float(value)) != value:
         raise OverflowError("an integer of more than 53 bits combined with a float")
     return value
 
 
 def negative(value):  # type: ignore[no-untyped-def]
-    return 0 - value  # of a narrow field, with 63 bits
+    return 0 - value  # widens a narrow field to 63 bits
 
 
 def word(value):  # type: ignore[no-untyped-def]
-    """Return the bits of integers as an integer: the only one without a negative is not in the language."""
+    """Return the result of a bitwise operation; -2**63, which has no negative, is not in the language."""
     if value < -9223372036854775807:
         raise OverflowError("an integer of more than 63 bits")
     return value
@@ -156,7 +156,7 @@ _OURS = "_rdmacc_"  # prefix of names inserted into handlers, which no handler u
 def instrumented(
     function: Callable[..., Any], marks: Marks, *, has_trail: bool, memo: dict[Any, Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """Return a handler, or a function that one calls, with the checks of this mode in it."""
+    """Return a handler, or a function that one calls, with the checks inserted."""
     code = function.__code__
     known = {name: outside(function, name) for name, _, _ in bytecode_of(code).taken}
     called = {
@@ -169,14 +169,14 @@ def instrumented(
         rewritten = _rewritten(code, code.co_filename, marks[function], has_trail)
         closed = {name: outside(function, name) for name in code.co_freevars}
         checks = {f"{_OURS}{name}": check for name, check in _CHECKS.items()}
-        namespace = function.__globals__ | closed | called | checks  # as it is now: constants may have changed
+        namespace = function.__globals__ | closed | called | checks  # current values: constants may have changed
         memo[key] = types.FunctionType(rewritten, namespace, function.__name__, function.__defaults__)
     return memo[key]
 
 
 @lru_cache(4096)  # a component has many simulations
 def _rewritten(code: types.CodeType, filename: str, marks: frozenset[Mark], has_trail: bool) -> types.CodeType:
-    """Return the code of a function with its checks. Code of two files may be equal."""
+    """Return the code of a function with its checks; the file name tells equal code of two files apart."""
     tree: Any = copy.deepcopy(source_tree(code))
     by_place = dict(marks)
     node: Any
@@ -185,7 +185,7 @@ def _rewritten(code: types.CodeType, filename: str, marks: frozenset[Mark], has_
     tree.decorator_list, tree.returns = [], None
     for argument in (*tree.args.posonlyargs, *tree.args.args):
         argument.annotation = None
-    tree.args.defaults = []  # those of the function are given to it
+    tree.args.defaults = []  # the new function gets the defaults of the old one
     tree = _Rewriter(has_trail).visit(tree)
     if has_trail:
         tree.args.args.append(ast.arg(f"{_OURS}trail"))
@@ -282,7 +282,7 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def _checked(check: str, node: Any, *operands: Any) -> Any:
-    """Return an operation as a call of its check, or with its result checked."""
+    """Return an operation replaced by a call of its check, or with its result checked."""
     return node if not check else _call(check, node) if check == "word" else _call(check, *operands)
 
 

@@ -1,8 +1,9 @@
-"""At which end of a message a scheme's handlers use its fields: at the sender's host, the receiver's, or on the way.
+"""Where a scheme's handlers use the fields of a message: at the sender, at the receiver, or on the way.
 
-An engine that lets one host run ahead of another by up to a link's delay gives the same results as long as what one of
-them writes is not read or written at another. That holds for all records that belong to one place. A message's fields,
-its components' `Transfer` fields and a queue pair's are at hand at both ends, so the handlers are asked which they use.
+An engine that lets one host run ahead of another by up to a link's delay gives the same results as long as no host
+reads or writes a field that another one writes. Records that belong to one place satisfy that. The fields of a message,
+its `Transfer` records and its queue pair can be used at both ends, so this module finds out which fields the handlers
+use at each end.
 """
 
 import inspect
@@ -22,14 +23,14 @@ _ENGINES: dict[tuple[str, bool], str] = {
     ("receiver", True): "message.delivered_ps message.key port.violations port.lost_packets",
     ("receiver", False): "message.received_packets",
 }
-"""Fields that the engines use themselves, by end and by whether they write them. A field that they set at a start or
-earlier counts as only read. A port's losses count where the packet is missed: at the far end of the link."""
+"""Fields that the engines use themselves, by (end, is written). Fields set before or as a message starts count as read.
+A port's losses count at the far end of the link, where the packet is missed."""
 
 _PLACES = {"Sender": "sender", "Receiver": "receiver", "Transfer": "sender", "Endpoint": "receiver", "Egress": "port"}
 
 
 class Shared(NamedTuple):
-    """Fields that are written at one place and used at another: from the start, or only after a loss or a timeout."""
+    """Fields that are written at one place and used at another: always, or only after a loss or a timeout."""
 
     always: tuple[str, ...]
     after_loss: tuple[str, ...]
@@ -55,17 +56,17 @@ def shared_fields(components: Components) -> Shared:
 def writers_of(components: Components) -> dict[str, set[str]]:
     """Return where fields of messages and queue pairs are written: at the sender, the receiver, or on the way.
 
-    A field that is not among them is written before the run, or as a message starts.
+    Other fields are only written before the run or as a message starts.
     """
     uses = _uses_of(components).items()
     return {name: places for name, way in uses if (places := {place for place, is_write in way if is_write})}
 
 
 def written_by(components: Components, calls: Iterable[Call]) -> set[tuple[str, int, str]]:
-    """Return the fields of components' records that calls may write: (record kind, component, field).
+    """Return the record fields that calls may write: (record kind, component, field).
 
-    A hook looks only for deadlines among these. A message's other deadlines may be moving at its other end, in a thread
-    that is about to schedule them itself.
+    A hook only checks deadlines among these: another thread, at the message's other end, may be about to schedule the
+    rest.
     """
     return {
         (role.capitalize(), call.component, field)
@@ -109,7 +110,7 @@ def _places_of(part: Component, handler: str) -> tuple[str, ...]:
 
 
 def _two_sided(components: Components) -> list[str]:
-    """Return the deadlines of messages whose handlers reply, as the receiver: the kernel then serves the sender too."""
+    """Return the message deadlines whose handlers reply, as a receiver does; the kernel then also serves the sender."""
     return [
         f"{type(part).__name__}.{field.name}"
         for part in components

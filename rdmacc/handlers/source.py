@@ -19,9 +19,8 @@ MISSING: Any = object()
 
 
 def source_tree(code: types.CodeType) -> Function | None:
-    """Return the syntax tree of a function, with the line numbers of its file.
-
-    None if its source cannot be read or differs, because a file may have changed since it was imported.
+    """Return the syntax tree of a function, with the line numbers of its file. None if its source cannot be read, or
+    has changed since it was imported.
     """
     key = code, code.co_linetable
     if key not in _TREES:
@@ -37,13 +36,13 @@ def source_tree(code: types.CodeType) -> Function | None:
 
 
 def _lines(code: types.CodeType) -> list[str]:
-    """Return the lines of a function's file, as it is now."""
+    """Return the current lines of a function's file."""
     linecache.checkcache(code.co_filename)
-    return linecache.getlines(code.co_filename) or inspect.findsource(code)[0]  # the second looks at every module
+    return linecache.getlines(code.co_filename) or inspect.findsource(code)[0]  # the second searches all modules
 
 
 _TREES: dict[tuple[types.CodeType, bytes], Function] = {}
-"""Trees found so far: once a file has changed, its text no longer matches bytecode compiled earlier."""
+"""Cached trees: once a file has changed, its text no longer matches the bytecode compiled before."""
 
 
 @lru_cache(8)
@@ -73,7 +72,7 @@ def _is_of(code: types.CodeType, read: types.CodeType) -> bool:
 def cell_content(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # a variable without a value yet
+    except ValueError:  # not assigned yet
         return MISSING
 
 
@@ -157,7 +156,7 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
 
 
 def _constant(value: Any) -> Any:
-    """Return an equivalent with the same repr in every process, which includes a number's type."""
+    """Return an equivalent whose repr is the same in every process and includes a number's type."""
     if isinstance(value, types.CodeType):
         return bytecode_of(value).digest
     if isinstance(value, tuple):

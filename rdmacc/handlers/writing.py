@@ -9,8 +9,8 @@ A hook such as `on_ack` of a scheme with go-back-N and DCQCN becomes, on SimPy :
         qp.rate_bps = sender1.rate_bps
         if transfer0.retransmit_timer_ps < transfer0.retransmit_timer_armed: arm(message, transfer_slot0)
 
-that is: the handlers in order, the lowest rate and window, and what is to be done for each deadline that is now earlier
-than its pending event.
+that is: the handlers in order, the lowest rate and window, and a new event for each deadline that is now earlier than
+its pending event.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 class HookWriter:
-    """Writes a scheme's hooks; how they reach a record, and what they do for a deadline, is up to the engine."""
+    """Writes a scheme's hooks; engines define how to access a record and what to do for a deadline."""
 
     def __init__(self, scheme: Scheme, checks: Checks | None) -> None:
         self._scheme, self._components, self.checks = scheme, scheme.components, checks
         self._limits = limits_of(self._components)
         self._slots = {kind: slots_of(self._components, kind) for kind in TIMERS}
-        self._calls: dict[str, Call] = {}  # by the names that handlers have in the source
-        self._functions: dict[str, Callable[..., Any]] = {}  # the same, and the tests of checked mode
+        self._calls: dict[str, Call] = {}  # by the handler's name in the written source
+        self._functions: dict[str, Callable[..., Any]] = {}  # handlers by that name, and tests of checked mode
 
     def _argument(self, name: str, component: int, touched: dict[str, str], function: Any = None) -> str:
-        """Return the local name of an argument of a component's function; add to `touched` how it is set up."""
+        """Return the local name of an argument; add the statement that sets it up to `touched`."""
         raise NotImplementedError
 
     def _on_moved(self, slot: Slot) -> str:
@@ -47,7 +47,7 @@ class HookWriter:
         raise NotImplementedError
 
     def _wanted(self) -> Iterator[tuple[str, list[Call], Slot | None]]:
-        """Yield name, handlers and, of a timer, the deadline of each hook that the scheme has."""
+        """Yield each hook of the scheme: its name, its handlers and, if it is a timer's, the deadline."""
         for name, calls in calls_of(self._components).items():
             if calls:
                 yield name, calls, None
@@ -56,7 +56,7 @@ class HookWriter:
                 yield f"{kind.lower()}_timer_{slot.number}", [timer_call(self._components, slot)], slot
 
     def _lines(self, name: str, calls: list[Call], slot: Slot | None) -> tuple[dict[str, str], list[str]]:
-        """Return what a hook sets up, by local names, and the lines after that."""
+        """Return a hook's set-up statements by local name, and the lines that follow."""
         touched: dict[str, str] = {}
         lines: list[str] = []
         for number, call in enumerate(calls):

@@ -2,9 +2,9 @@
 
 A preset's file has its `title`, the `rate` of its hosts' links, `values` that all of its schemes share, and `schemes`.
 A scheme's `base` is a registered scheme (default: the one of the same name), or `bare` names one of those in
-`rdmacc/schemes/schemes.toml`. Then come the scheme's values, ``parameter = [value, source]``; `groups` of values may be
-shared. A value that is a table is `Scaled`, or a `formula` of `line_bps`, the rate of the hosts' links. A file that is
-`like` another has all that the other has, except for what it sets itself.
+`rdmacc/schemes/schemes.toml`. The scheme's values follow, ``parameter = [value, source]``; several schemes may share
+`groups` of values. A table as value is `Scaled`, or a `formula` of `line_bps`, the rate of the hosts' links. A file
+that is `like` another inherits everything that it does not set.
 """
 
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset, register_all

@@ -1,6 +1,6 @@
 """Presets: the schemes of one paper or simulator, with its parameter values and the source of each value.
 
-The registered schemes are in `rdmacc/schemes/schemes.toml`, as tables, since some begin as those of a preset.
+This module also registers the schemes of `rdmacc/schemes/schemes.toml`, since some of them start from a preset's.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Preset(Mapping[str, Scheme]):
         self._values = dict(values or {})
         self._entries: dict[str, _Entry] = {}
         self._made: dict[str, tuple[_Entry, Any, Scheme]] = {}
-        """Schemes that were asked for, with what they were made of: experiments ask for each a thousand times."""
+        """Cached schemes with their inputs: experiments request each of them thousands of times."""
 
     def add(
         self,
@@ -150,7 +150,7 @@ _FOLDER = Path(__file__).parent
 
 
 class _Presets(Mapping[str, Preset]):
-    """Reads a preset's file when the preset is first asked for."""
+    """Reads a preset's file on first use."""
 
     def __init__(self) -> None:
         self._files = {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
@@ -187,7 +187,7 @@ def _read(name: str, files: Mapping[str, Path]) -> Preset:
 
 
 def _content(name: str, files: Mapping[str, Path]) -> dict[str, Any]:
-    import tomllib  # imported on first use: it takes longer than to list the files
+    import tomllib  # imported on first use: this takes longer than listing the files
 
     own = tomllib.loads(files[name].read_text(encoding="utf-8"))
     return _merged(_content(own["like"], files), own) if "like" in own else own
@@ -225,7 +225,7 @@ def define(one: Preset, *, replace: bool = False) -> Preset:
 
 
 def preset(name: str, rate: Quantity | None = None) -> Preset:
-    """Return the preset of that name: schemes by name.
+    """Return the preset of that name, a mapping from names to schemes.
 
     Parameters
     ----------
@@ -246,12 +246,12 @@ def preset(name: str, rate: Quantity | None = None) -> Preset:
 
 @cache
 def _compositions() -> dict[str, Any]:
-    """Return what `schemes.toml` holds."""
+    """Return the content of `schemes.toml`."""
     return _content("schemes", {"schemes": Path(tables.__file__).with_name("schemes.toml")})
 
 
 def _composition(kind: str, name: str) -> dict[str, Any]:
-    """Return the table of a registered or a bare scheme, with its groups, and parts in place of their names."""
+    """Return the table of a registered or bare scheme, with groups and named parts filled in."""
     groups = _compositions()["groups"]
     table = {"name": name, **_compositions()[kind][name]}
     for group in table.pop("groups", ()):
@@ -264,7 +264,7 @@ def _composition(kind: str, name: str) -> dict[str, Any]:
 
 
 def _named(part: Any) -> Any:
-    """Return a part that `schemes.toml` names, and any other as it is."""
+    """Look up a part that `schemes.toml` names; return other parts unchanged."""
     return _compositions()["parts"].get(part, part) if isinstance(part, str) else part
 
 
@@ -273,7 +273,7 @@ def _bare(name: str) -> Scheme:
 
 
 def _like_another(name: str) -> Scheme:
-    """Return a scheme that begins as another one, registered or of a preset."""
+    """Return a scheme that starts from another one, registered or of a preset."""
     table = _composition("schemes", name)
     *of, other = table.pop("like").split("/")
     base = preset(of[0])[other] if of else as_scheme(other)

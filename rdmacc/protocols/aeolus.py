@@ -10,7 +10,7 @@ fate is unknown. Retransmissions are scheduled, so each loss costs one credit.
 
 On Homa (`HomaAeolus`): the burst is RTTbytes, and grants accumulate to credits. On a probe, the receiver grants lost
 packets again. Unscheduled packets keep their priority by size, above scheduled ones. The burst is always sent in full,
-even if a grant arrives before its end. RESEND remains, for losses that the probe cannot repair.
+even if a grant arrives before its end. RESEND still repairs losses that the probe cannot.
 
 Assumption: if a probe overtakes earlier packets on another path, they are sent once more.
 """
@@ -81,7 +81,7 @@ class HomaAeolus(Homa):
             set_bit(transfer.unknown, psn)
             if psn == transfer.unscheduled_psn - 1:
                 request.kind = REQUEST
-                request.priority = packet.priority  # it stays after the burst
+                request.priority = packet.priority  # the probe stays behind the burst
                 request.wire_bytes = params.probe_bytes
                 request.probe_psn = transfer.unscheduled_psn
         note_sent(message, transfer, psn)
@@ -99,7 +99,7 @@ class HomaAeolus(Homa):
         hear(transfer, now)
         if packet.kind == NAK:
             resend(message, transfer, packet, request)
-            if is_responsive(params, qp):  # everything that it requests may go
+            if is_responsive(params, qp):  # may send everything that the RESEND requests
                 unsent = max(0, packet.end_psn - transfer.new_psn)
                 qp.credits = max(qp.credits, transfer.lost_packets + unsent)
         elif packet.psn == message.packets:

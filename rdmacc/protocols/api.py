@@ -1,6 +1,6 @@
-"""All that a scheme is written with, in one import: ``from rdmacc.protocols.api import *``.
+"""Everything needed to write a scheme, in one import: ``from rdmacc.protocols.api import *``.
 
-Components and their parameters, records and what they hold, constants of packets and classes, sets of packets, chance.
+Components and their parameters, records and their fields, constants of packets and classes, packet sets, chance.
 """
 
 from dataclasses import dataclass as dataclass

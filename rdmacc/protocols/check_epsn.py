@@ -1,4 +1,4 @@
-"""Go-back-N with Check-EPSN (CE): the receiver repeats its NAK on a timer too, not only when a packet arrives.
+"""Go-back-N with Check-EPSN (CE): the receiver repeats its NAK on a timer too, not only on arrivals.
 
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C and figure 5.
 """

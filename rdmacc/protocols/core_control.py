@@ -14,12 +14,12 @@ from rdmacc.protocols.api import *
 
 _INTERVAL_RTTS = 1.5
 _LEAST_RATE = 0.01
-_LEAST_SHARE = 0.9  # the rate stays above this share of the link over the oversubscription
-_DRAWS = 1 << 40  # position of these draws in the stream that they share with the values of replies
+_LEAST_SHARE = 0.9  # lower bound of the rate: this share of the link's rate over the oversubscription
+_DRAWS = 1 << 40  # offset of these draws in the stream shared with reply values
 
 
 class CoreRate(Record):
-    """What a host has seen since its last decision."""
+    """Counts of a host since its last decision."""
 
     core_timer_ps = Deadline("the next decision")
     core_rate = Float(1.0, doc="credit, as a share of what the link allows")

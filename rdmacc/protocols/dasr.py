@@ -1,9 +1,9 @@
 """DASR: direct apportioning of sending rates, the receiver half of Dart.
 
 Source: Xue et al., "Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks",
-IEEE/ACM ToN 2020, section III. The receiver counts its active senders and tells each its share of the line; ECN marks
-are suppressed while the receiver's own link is the bottleneck; otherwise they are left to DCQCN (a separate component,
-which follows this one).
+IEEE/ACM ToN 2020, section III. The receiver counts its active senders and tells each its share of the line. It
+suppresses ECN marks while its own link is the bottleneck; otherwise they are left to DCQCN (a separate component, which
+follows this one).
 
 Assumptions where the paper is silent:
 
@@ -13,9 +13,10 @@ Assumptions where the paper is silent:
   advertising 1 without marks would make the rates oscillate each time the queue drains (III-C, figure 5).
 - Receive throughput counts all bytes on the host's link, over half to all of `window_ps`, longer if that would hold
   fewer than `full_packets`; measurement restarts after an idle base RTT. "Equal to the line rate" means at least 0.95
-  of it. Until the window holds that many packets, marks count as receiver congestion, unless the state is already the
-  other one. If the window is longer than an incast takes to fill the queue up to the marking threshold, it still covers
-  the time before the incast when the first mark arrives, and mistakes the receiver's own congestion for the network's.
+  of it. Until the window holds that many packets, marks count as receiver congestion, unless the state is already
+  "non-receiver congestion". If the window is longer than an incast takes to fill the queue up to the marking threshold,
+  it still covers the time before the incast when the first mark arrives, and the receiver mistakes its own congestion
+  for the network's.
 - Non-receiver congestion ends after 50 us (DCQCN's CNP interval), or one base RTT if that is longer, without marks, or
   when the line is full again.
 - A message starts at line rate, unless an advert arrived since its sender was last active (III-A, III-D).
@@ -184,7 +185,7 @@ def classify(params, host, endpoint, packet, now):
     """Run the state machine of figure 5 on one data packet."""
     rtt_ps = host.base_rtt_ps
     window_ps = params.window_ps if params.window_ps > 0 else rtt_ps
-    if now - endpoint.data_ps > rtt_ps:  # idle before: measure from this packet's first bit
+    if now - endpoint.data_ps > rtt_ps:  # the link was idle: measure from this packet's first bit
         endpoint.new_start_ps = now - int(packet.wire_bytes * 8e12 / host.line_bps + 0.5)
         endpoint.new_bytes = host.rx_wire_bytes - packet.wire_bytes
         endpoint.new_packets = host.rx_packets - 1

@@ -8,7 +8,7 @@ are here. The variant of the HPCC simulator is in `dcqcn_hpcc`.
 from rdmacc.protocols.api import *
 
 _LEAST_RTTS = 0.5
-"""Its fluid models were examined up to feedback delays of 100 us, twice its periods (Zhu et al., CoNEXT 2016)."""
+"""DCQCN's fluid models were analysed up to feedback delays of 100 us, twice its periods (Zhu et al., CoNEXT 2016)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class Dcqcn(Component):
         increase(params, qp, sender)
 
     def on_send(params, qp, sender, packet):
-        if sender.increase_timer_ps != NEVER:  # counting begins with the first cut
+        if sender.increase_timer_ps != NEVER:  # counting starts with the first cut
             sender.counted_bytes += packet.wire_bytes
             if sender.counted_bytes >= params.byte_counter_bytes:
                 sender.counted_bytes -= params.byte_counter_bytes

@@ -1,8 +1,8 @@
 """DCQCN as in the HPCC simulator, the baseline of RCC, ConWeave and others.
 
 Source: the HPCC simulator's rdma-hw.cc and run.py. It differs from the paper: the notification is a bit in every ACK or
-NAK, three periodic timers run independently, and there is neither a byte counter nor a multiplier in hyper increase. A
-new rate only affects packets after the next one, whose time was set when its predecessor was sent.
+NAK, three periodic timers run independently, and there is neither a byte counter nor a multiplier in hyper increase.
+The next packet's time was set when its predecessor was sent, so a new rate only affects the packets after it.
 """
 
 from rdmacc.protocols.api import *

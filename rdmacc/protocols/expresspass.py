@@ -12,10 +12,10 @@ the fraction of lost credits and adjusts its rate to keep it small. Data and cre
 Two feedback laws (`feedback`): the simulator's, which other papers compare with, targets a loss that shrinks as the
 rate grows, and cuts to the rate that got through; the paper's (algorithm 1) targets a fixed loss.
 
-Assumptions, so that no single loss stalls a message: a stop carries the number of packets sent, so a receiver that
-misses one requests it at once, and a receiver that has all replies with an ACK (absent in the simulator); a sender that
-gets neither repeats the stop. A sender without credits for `idle_timeout_ps` sends its request again, and a receiver
-that has heard nothing for ten times as long stops. Credits that arrive at a sender without data are wasted.
+Assumptions, so that no single loss stalls a message: a stop carries the number of packets sent; a receiver that misses
+one requests it at once, and one that has all of them replies with an ACK (absent in the simulator); a sender that gets
+neither repeats the stop. A sender without credits for `idle_timeout_ps` sends its request again, and a receiver that
+has heard nothing for ten times as long stops. Credits that arrive at a sender without data are wasted.
 """
 
 from rdmacc.protocols.api import *
@@ -200,7 +200,7 @@ class ExpressPass(Component):
 
     def on_retry_timer(params, qp, message, transfer, request, now):
         has_more = message.next_psn + qp.credits < message.packets
-        if transfer.state == _STOPPED and has_more:  # it stopped early, and there were too few credits in flight
+        if transfer.state == _STOPPED and has_more:  # stopped too early: too few credits were in flight
             ask(params, message, transfer, request, now)
             return
         message.timeouts += 1

@@ -20,12 +20,12 @@ from rdmacc.protocols.go_back_n import (
 class GoBack0(GoBackN):
     """Like go-back-N, but a gap or a timeout takes both sides back to packet 0.
 
-    The receiver discards the message when it sends a NAK. If it holds part of a message, packet 0 also restarts it,
-    which covers a sender that went back on a timeout.
+    The receiver discards the message when it sends a NAK. Packet 0 also restarts a partly received message, which
+    covers a sender that went back on a timeout.
     """
 
     def on_ack(params, qp, message, transfer, packet, now):
-        # An ACK from before going back says nothing about this pass, unless it completes the message.
+        # Ignore ACKs of an earlier pass, unless they complete the message.
         if message.una_psn < packet.psn <= message.next_psn or packet.psn == message.packets:
             acknowledge(qp, message, packet.psn)
             transfer.retries = 0

@@ -4,11 +4,11 @@ Sources: InfiniBand architecture specification, volume 1, chapter 9; the receive
 Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A and Table I.
 
 Each timeout is counted under one of the paper's causes (III-A, figure 4). An observer that knows both sides decides, in
-this order: the receiver has everything, so the last ACK was lost; nothing beyond the missing packet has arrived, so it
-and all that followed were lost, including the last packet; fewer NAKs for it were received than sent, so one was lost;
-it was requested and still did not arrive, so it was lost twice. Anything that has not arrived by then counts as lost,
-so even a timeout shorter than a round trip gets a cause. If the literal NAK interval kept the receiver from sending a
-NAK at all, none of the four applies.
+this order: if the receiver has everything, the last ACK was lost; if nothing beyond the missing packet has arrived, it
+and all later ones were lost, including the last packet; if fewer NAKs for it were received than sent, a NAK was lost;
+if it was requested and still did not arrive, it was lost twice. Packets in flight count as lost, so even a timeout
+shorter than a round trip gets a cause. If the literal NAK interval kept the receiver from sending a NAK at all, none of
+the four applies.
 """
 
 from rdmacc.protocols.api import *
@@ -20,7 +20,7 @@ TIMEOUT_REASONS = {
     "timeouts_twice": "the same packet was lost twice",
     "timeouts_unasked": "the NAK interval kept the receiver silent",
 }
-"""Fields of `GoBackN.Transfer` that count timeouts, with their causes: the paper's four in its order, and one more."""
+"""Fields of `GoBackN.Transfer` that count timeouts, with their causes: the paper's four in its order, and a fifth."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ def ask(params, transfer, reply, psn, now):
 
 
 def note_gap(transfer, psn):
-    """Start counting for a packet found to be missing."""
+    """Start counting NAKs for a packet found missing."""
     if transfer.gap_psn != psn:
         transfer.gap_psn = psn
         transfer.gap_packets = 0

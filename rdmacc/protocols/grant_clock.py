@@ -7,16 +7,16 @@ packet. So the number of packets in flight never changes: a queue persists, and 
 
 A grant names its packet, so it is also an acknowledgment, and packets may arrive in any order (spraying).
 
-Assumptions, since the paper does not cover losses: a packet without a grant for three base RTTs is lost. It uses a
-grant like a new packet, but goes first, so each loss leaves one packet fewer in flight. A sender with nothing in flight
-sends one lost packet without a grant. A grant that arrives when there is nothing to send is discarded. The timer covers
-everything that was in flight when it was set, and is set again once all of that is granted.
+Assumptions, since the paper does not cover losses: a packet without a grant for three base RTTs is lost. Resending it
+uses a grant, like a new packet, but it goes first; so each loss leaves one packet fewer in flight. A sender with
+nothing in flight sends one lost packet without a grant. A grant that arrives when there is nothing to send is
+discarded. The timer covers everything that was in flight when it was set, and is set again once all of that is granted.
 """
 
 from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import packet_bytes
 
-_SHORTEST_PS = 100_000  # shortest base RTT allowed; those in papers are 10 us or more
+_SHORTEST_PS = 100_000  # shortest base RTT allowed; papers have 10 us or more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ def take_grant(qp, message, transfer, psn):
 def recover(params, qp, message, transfer, now):
     """Mark packets under the timer without a grant as lost; set the timer for the rest."""
     if message.next_psn == message.packets:
-        qp.credits = 0  # from grants that arrived with nothing to send
+        qp.credits = 0  # discard grants that found nothing to send
     psn = find_clear(transfer.granted, message.una_psn, transfer.timed_psn)
     while psn < transfer.timed_psn:
         if not has_bit(transfer.lost, psn) and not has_bit(transfer.resent, psn):

@@ -224,7 +224,7 @@ class Homa(Component):
     def on_pick(params, host, endpoint, qp, message, transfer, reply, now):
         for i in range(endpoint.served_n):
             if endpoint.served[i] == message.src:
-                host.pick += 1  # one message per sender: this one does not count
+                host.pick += 1  # one message per sender: pick another one
                 return
         rank = endpoint.served_n
         endpoint.served[rank] = message.src
@@ -365,7 +365,7 @@ def meet(params, endpoint, qp, message, transfer):
 
 
 def take(message, transfer, packet):
-    """Keep a packet, unless it is a duplicate."""
+    """Record a packet, unless it is a duplicate."""
     if not packet.is_trimmed and not has_bit(transfer.held, packet.psn):
         set_bit(transfer.held, packet.psn)
         packet.accepted = 1
@@ -382,7 +382,7 @@ def watch(params, message, transfer, now):
 
 
 def answer(params, message, transfer, packet, reply, now):
-    """Answer a sender's query: everything has arrived, nothing has arrived, or the current grant."""
+    """Answer a sender's query: everything has arrived, nothing has arrived, or repeat the current grant."""
     if packet.is_busy or transfer.resend_timer_ps == NEVER:
         watch(params, message, transfer, now)
     if message.received_packets == message.packets:

@@ -7,7 +7,7 @@ carries the records back.
 
 The inflight bytes of a link, over B T, are the lower of its last two queues plus its throughput in between; the largest
 over the path, averaged over T, is U. Rates are computed from the reference rate R_C, which changes only once a round
-trip, so any number of ACKs in one round trip give the same rate for the same U.
+trip, so all ACKs of a round trip give the same rate for the same U.
 """
 
 from rdmacc.protocols.api import *

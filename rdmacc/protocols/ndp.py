@@ -10,10 +10,10 @@ releases a trimmed packet, otherwise a new one; if there is neither, it is kept 
 pull arrives (csg-htsim, `processNack`, `pull_packets`). The first window goes before anything else. The switch's part
 is `PayloadTrimming`, and the choice of paths is `ScoredPaths`.
 
-Assumptions: trimmed packets are resent lowest number first, as in csg-htsim, except that the last returned one goes
-before them. One timer covers several packets: the first one sent and those sent within an eighth of the timeout, each
-of which restarts it; it moves on to the next packets once all of these are answered. If only pulls can be missing, one
-packet is sent after a longer timeout.
+Assumptions: trimmed packets are resent lowest number first, as in csg-htsim, after the last returned one. One timer
+covers several packets: the first one sent and those sent within an eighth of the timeout, each of which restarts it; it
+moves on to the next packets once all of these are answered. If only pulls can be missing, one packet is sent after a
+longer timeout.
 """
 
 from rdmacc.protocols.api import *
@@ -138,7 +138,7 @@ class Ndp(Component):
         note_answer(transfer, False)
         take_as_lost(qp, message, transfer, packet.psn)
         transfer.returned_psn = packet.psn
-        is_last = transfer.pulls_expected == 0 and transfer.first_window <= 1  # it gets no pull
+        is_last = transfer.pulls_expected == 0 and transfer.first_window <= 1  # the message gets no pull
         if is_last or is_bad_path(transfer):
             qp.credits += 1
         proceed(params, qp, message, transfer, now)
@@ -252,7 +252,7 @@ def take_as_lost(qp, message, transfer, psn):
 
 
 def await_no_longer(message, transfer, psn):
-    """Handle an answer about a packet, or the lack of one in time."""
+    """Handle an answer about a packet, or its timeout."""
     if has_bit(transfer.awaited, psn):
         clear_bit(transfer.awaited, psn)
         transfer.awaited_packets -= 1
@@ -280,7 +280,7 @@ def note_answer(transfer, is_ack):
 
 
 def is_bad_path(transfer):
-    """Return whether more than a quarter of the latest answers were ACKs, so that only this path is bad."""
+    """Return whether more than a quarter of the latest answers were ACKs: then only this path is bad."""
     acks = 0
     for place in range(_HISTORY):
         acks += transfer.recent_acks >> place & 1

@@ -8,7 +8,7 @@ Each packet is acknowledged at once. Where TCP inflates the window, this reduces
 packet per duplicate ACK. A single retransmitted packet does not wait for the window.
 
 Assumptions: the receiver's buffer has room for the message; after a timeout everything unacknowledged is resent unless
-an ACK arrives first; until the first sample the timeout is at least the one that a sample of the base RTT would give.
+an ACK arrives first; until the first sample the timeout is at least what a sample of the base RTT would give.
 """
 
 from rdmacc.protocols.api import *

@@ -12,8 +12,8 @@ in a round trip nevertheless, the window becomes the amount delivered.
 Network-dependent values are computed from T, the largest base RTT (`Scheme.base_rtt`).
 
 For quick adapt, a NACK counts as marked whatever its echo, and packets in flight when quick adapt acts are not counted
-again (3.6.13.5 and 3.6.13.6 of the specification, as public notes quote them). Otherwise an incast's first window,
-which is mostly trimmed, would reduce the window to one packet.
+again (3.6.13.5 and 3.6.13.6 of the specification, as public notes quote them). Otherwise the trimming of an incast's
+first window would reduce the window to one packet.
 """
 
 from rdmacc.protocols.api import *

@@ -1,8 +1,7 @@
-"""Meters to add to a scheme, which count marks, links and reordering of each message's packets.
+"""Meters that count marks, links and reordering of each message's packets, without effect on the scheme.
 
-They do not affect the scheme. Put `PacketMeter` first among a scheme's control components, so that it sees marks before
-DASR hides them, and `MarkMeter` last, so that it sees the marks that remain. The counts are columns of
-`Result.transfers`.
+Put `PacketMeter` first among a scheme's control components, so that it sees marks before DASR hides them, and
+`MarkMeter` last, so that it sees the marks that remain. The counts are columns of `Result.transfers`.
 """
 
 from rdmacc.protocols.api import *
@@ -39,7 +38,7 @@ class PacketMeter(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class MarkMeter(Component):
-    """Count each message's data packets whose mark no component before this one has suppressed."""
+    """Count each message's data packets whose mark was not suppressed by an earlier component."""
 
     class Transfer(Record):
         """Marks that reach the congestion control."""

@@ -205,7 +205,7 @@ def thaw(params, sender, now):
 
 
 def next_reply_value(params, qp, receiver):
-    """Return the value of the next reply: all in turn, from a starting point of the queue pair's own."""
+    """Return the value of the next reply: all in turn, from a random start for each queue pair."""
     if params.choice == "ecmp":
         return 0
     value = (receiver.reply_turn + int(uniform(qp.reply_chance_key, 0) * params.values)) % params.values

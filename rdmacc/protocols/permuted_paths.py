@@ -1,11 +1,11 @@
-"""Spraying by the sender: all paths once in random order, then in a new order; the same for replies.
+"""Spraying by the sender: all paths once in random order, then again in a new order; replies likewise.
 
 Sources: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance" (NDP),
 SIGCOMM 2017, section 3; csg-htsim, `sim/ndp.cpp` (`permute_paths`, `choose_route`, `count_feedback`).
 
-The scheme's routing must be "source". Assumptions: at most 64 paths are used, the first ones. A path to avoid is
-skipped once for each answer that reported it; in the simulator it stays excluded until an answer clears it, which may
-never arrive.
+The scheme's routing must be "source". Assumptions: at most 64 paths are used, the first ones. A bad path is skipped
+once for each answer that reported it; in the simulator it stays excluded until an answer clears it, which may never
+arrive.
 """
 
 from rdmacc.protocols.api import *

@@ -12,10 +12,10 @@ that was sent less than a round trip before; if the receiver misses an earlier o
 treats packets without a grant as lost. So no timeout is needed while the adjoint packet survives.
 
 Assumptions: D is a persistent number, so an epoch only drives the increase in D. (If D were driven again in each epoch,
-the rate would grow by D per round trip, and packets in flight would swing between one and four BDPs.) The increase is
-one number in the adjoint's answer; if D falls, the drives of that many packets are withheld, and their grants only
-serve as acknowledgments. Halves are rounded down, so some packet is always driven. A lost adjoint packet is resent
-after the loss timeout.
+the rate would grow by D per round trip, and packets in flight would swing between one and four BDPs.) The adjoint's
+answer carries the increase; if D falls, that many packets are not driven, and their grants only serve as
+acknowledgments. Halves are rounded down, so some packet is always driven. A lost adjoint packet is resent after the
+loss timeout.
 """
 
 from rdmacc.protocols.api import *
@@ -53,7 +53,7 @@ class Polo(GrantClock):
         send_adjoint(params, qp, transfer, request, now)
 
     def on_adjoint_timer(params, qp, transfer, request, now):
-        transfer.adjoint -= 1  # the same again
+        transfer.adjoint -= 1  # repeat the lost one
         send_adjoint(params, qp, transfer, request, now)
 
     def on_advert(params, qp, message, transfer, packet, request, now):

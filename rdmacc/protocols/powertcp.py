@@ -12,7 +12,7 @@ no stages.
 Assumptions: an arrival rate counts as at least half of the link, as in ns3-datacenter (`least_current`). The text has
 no bound; without one, power falls towards 0 while a queue drains, windows jump to their maximum, and two flows on one
 link swing between an empty queue and one of a BDP every 13 us, which leaves part of the link unused. The first ACK is
-only stored. In ns3-datacenter it is compared with a record of zeros.
+only stored; ns3-datacenter compares it with a record of zeros.
 """
 
 from rdmacc.protocols.api import *

@@ -19,7 +19,7 @@ Readings:
   rounds that began after its first packet, because in an earlier round a new burst would look like congestion in the
   network.
 - *A sample* is taken from each packet ("upon receiving a packet"). With `sampling="base-rtt"` it is taken from the
-  first packet in each base RTT, which Table I's "RTT update timer" could also mean; n samples then span n round trips.
+  first packet in each base RTT, another meaning of Table I's "RTT update timer"; n samples then span n round trips.
 - *The first window* is a BDP ("starts at line rate"). A message requested by its receiver (`start="request"`) begins
   with its share among the group's messages to that host, because the request can carry it.
 
@@ -128,7 +128,7 @@ class Rcc(Component):
         reply.cwnd_bytes = window(params, receiver, rtt_ps, share, b_r, host.line_bps, message, now)
 
     def on_ack(params, qp, sender, packet):
-        if packet.cwnd_bytes > 0:  # a NAK from a timer has none
+        if packet.cwnd_bytes > 0:  # NAKs from a timer carry no window
             allow(params, qp, sender, packet.cwnd_bytes)
 
 

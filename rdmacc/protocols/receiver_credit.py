@@ -24,9 +24,9 @@ Assumption: an RTS requests everything that the receiver misses.
 from rdmacc.protocols.api import *
 from rdmacc.protocols.core_control import CoreRate, decide, note_arrival, plan_decision
 
-_TURN = 2**40  # offset between the keys of one list and the next
+_TURN = 2**40  # offset between the keys of two lists
 _RESENDING, _ACTIVE, _IDLE = 0, _TURN, 2 * _TURN
-_LEAST_BYTES = 1024  # size whose time a pull without a grant takes
+_LEAST_BYTES = 1024  # a pull without a grant takes the time of this size
 
 
 @dataclass(frozen=True, kw_only=True)

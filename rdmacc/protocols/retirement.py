@@ -1,17 +1,17 @@
-"""Paths that are retired when a packet is lost on them, and probed until they answer: for many planes without routing.
+"""Retire a path when it loses a packet, and probe it until it answers: for many planes without routing.
 
 Sources: the interface of OCP's Multipath Reliable Connection 1.0 (`mrc.h`: states of an entropy value, how many stay
 active, planes as ports), and summaries of Araujo et al., "Resilient AI Supercomputer Networking using MRC and SRv6",
-2026. The protocol itself is not public: **what follows is inferred, and is not MRC**. It runs on `Uet` with `reorder`,
-which tells losses by time. The scheme's routing must be "entropy".
+2026. The protocol itself is not public: **this model is inferred, and is not MRC**. It runs on `Uet` with `reorder`,
+which detects losses by time. The scheme's routing must be "entropy".
 
-A queue pair takes its values in turn, from a random place on, so each link of its host and each value gets its share. A
-mark says congestion: the value is passed over once. A trimmed packet says congestion too, more of it unless it was
-the last hop. A loss says that the path is dead: the value whose packet was lost is retired, if enough stay active, and
-probed by a small packet every now and then; any answer brings it back. Replies take the path of what caused them.
+A queue pair takes its values in turn, from a random start, so all links of its host and all values share the load.
+After a mark, the value is skipped once; after a trimmed packet, more than once unless the last hop trimmed it. A loss
+means that the path is dead: its value is retired, if enough stay active, and probed by small packets at intervals; any
+answer brings it back. Replies take the path of the packet that caused them.
 
-Assumptions, each a parameter: how many values, penalties, how often probes go and how much more seldom each round is
-that brings nothing. A loss by itself leaves the window as it is; the resend timer still cuts it.
+Assumptions, each a parameter: the number of values, the penalties, the interval of probes and its growth after each
+round without an answer. A loss by itself leaves the window as it is; the resend timer still cuts it.
 """
 
 from rdmacc.protocols.api import *
@@ -127,7 +127,7 @@ class Retirement(Component):
 
 
 def next_active(params, sender):
-    """Return the next value in turn that is neither retired nor penalised, or else the next that is not retired."""
+    """Return the next value that is neither retired nor penalised; if there is none, the next one not retired."""
     other = -1
     for _ in range(params.values):
         value = sender.turn ^ sender.mask

@@ -11,8 +11,8 @@ from rdmacc.protocols.go_back_n import GoBackN, bytes_before, start_timer
 class SendTwice(GoBackN):
     """Go-back-N that sends the last packet twice, back to back, whenever it reaches it (IGBN, III-C).
 
-    If the first copy or its ACK is lost, the second one replaces it; a timeout requires both to be lost. Assumed, where
-    the paper leaves it open: each retransmission also sends the last packet twice.
+    If the first copy or its ACK is lost, the second one replaces it; a timeout requires both to be lost. Assumed: each
+    retransmission also sends the last packet twice.
     """
 
     class Transfer(GoBackN.Transfer):

@@ -3,7 +3,7 @@
 Source: Kumar et al., "Swift: Delay is simple and effective for congestion control in the datacenter", SIGCOMM 2020,
 algorithm 1 and section 3. The production constants are not published; the defaults are those of the public htsim
 implementation, whose default network has links of 100 Gb/s and an RTT of 14 us (six links of 1 us, packets of 4 kB).
-Where round trips are longer, the targets grow in proportion: a target below the base RTT would be missed for ever.
+On longer round trips the targets grow in proportion, because a target below the base RTT can never be met.
 
 With a window below one packet, the sender paces: one packet per RTT / window. Losses appear as NAKs and timeouts.
 

@@ -9,13 +9,13 @@ ACK has the oldest missing packet, and a map of the packets around the one that 
 NACK. Lost packets go before new ones, lowest number first. The oldest unanswered packet is lost after `timeout_ps`,
 which is constant; if it may not be resent at once, a request to send (RTS) goes in its place, at most one per base RTT,
 and is answered by an ACK. While all lost packets wait, an RTS without an answer is repeated after the timeout, and one
-with an answer after twice as long each time. With `reorder`, a packet is also lost if one that left much later has
-arrived: over many paths, the number of later packets says nothing.
+with an answer after twice as long each time. With `reorder`, a packet is also lost if one sent much later has arrived;
+over many paths, counting later packets would tell nothing.
 
 Assumptions: the map has 62 bits instead of 64, because integers have 63. Sending times are kept for the last 1,024
 packets; with `reorder`, no packet goes that far ahead of the oldest missing one. In uet-htsim a sender whose lost
-packets wait for a lost credit has no timer; here it repeats its request in doubling intervals, as the specification's
-retransmission timer does.
+packets wait for a lost credit has no timer; here it repeats its request at doubling intervals, like the specification's
+retransmission timer.
 """
 
 from rdmacc.protocols.api import *
@@ -24,7 +24,7 @@ from rdmacc.protocols.go_back_n import packet_bytes
 _MAP = 62
 _MOST_DOUBLINGS = 10
 KEPT = 1024
-"""Packets of a message whose times of sending are kept."""
+"""Packets per message whose sending times are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +206,7 @@ def settle(qp, message, transfer, packet, psn):
         set_bit(transfer.acked, psn)
         payload = packet_bytes(message, psn)
         packet.settled_bytes += payload + qp.wire_bytes - qp.payload_bytes
-        if has_bit(transfer.lost, psn):  # it was late, not lost
+        if has_bit(transfer.lost, psn):  # late, not lost
             clear_bit(transfer.lost, psn)
             transfer.lost_packets -= 1
         else:
@@ -222,7 +222,7 @@ def take_as_lost(qp, message, transfer, psn):
 
 
 def take_older_as_lost(params, qp, sender, message, transfer, left_ps):
-    """Mark packets as lost that left too long before one that has arrived; packets sent once left in order."""
+    """Mark packets as lost that were sent too long before one that arrived. First transmissions are in order."""
     oldest_ps = left_ps - int(params.reorder * qp.base_rtt_ps)
     psn = find_clear(transfer.acked, message.una_psn, transfer.new_psn)
     while psn < transfer.new_psn:

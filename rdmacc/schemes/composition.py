@@ -27,7 +27,7 @@ BaseRtt = Literal["pair", "network", "largest"]
 if TYPE_CHECKING:
     from rdmacc.parameters import Given
 
-    Components: TypeAlias = Given[tuple[Component, ...], Component | Iterable[Component]]  # one, or a list
+    Components: TypeAlias = Given[tuple[Component, ...], Component | Iterable[Component]]  # one or several
 else:
     Components = tuple
 
@@ -163,7 +163,7 @@ class Scheme(Parameters):
 
     @property
     def has_scanning_nics(self) -> bool:
-        """Whether a NIC scans its queue pairs, with one timer for all: with a tick it does."""
+        """Whether a NIC scans its queue pairs with one timer for all, as it does with a tick."""
         return self.tick_ps > 0
 
     @property
@@ -184,7 +184,7 @@ class Scheme(Parameters):
 
     @property
     def spans_ports(self) -> bool:
-        """True if a queue pair leaves its host by all links that lead to the receiver, not by one of them."""
+        """True if a queue pair uses all links of its host that lead to the receiver, not just one."""
         return any(part.spans_ports for part in self.components)
 
     @property
@@ -217,14 +217,14 @@ class Scheme(Parameters):
         """
         names = {name: name.removeprefix("Scheme.") in _OWN for name in changes}
         own = {self.owner(name)[1]: changes[name] for name, is_own in names.items() if is_own}
-        result = dataclasses.replace(self, **own) if own else self  # may bring the parts that others are in
+        result = dataclasses.replace(self, **own) if own else self  # may replace the parts that other changes concern
         parts: dict[int, tuple[Any, dict[str, Any]]] = {}
         for name in (one for one, is_own in names.items() if not is_own):
             owner, own_name = result.owner(name)
             parts.setdefault(id(owner), (owner, {}))[1][own_name] = changes[name]
         if not parts:
             return result
-        # All changes to a component together: K_min and K_max are validated together; one may need another's header.
+        # Apply all changes of a component at once: K_min and K_max are validated together.
         new = {id_: dataclasses.replace(owner, **values) for id_, (owner, values) in parts.items()}
         swapped: dict[str, Any] = {}
         for name in ("recovery", "control", "switch", "buffer", "queueing"):
@@ -234,7 +234,7 @@ class Scheme(Parameters):
         return dataclasses.replace(result, **swapped)
 
     def given(self, changes: Mapping[str, Any]) -> Scheme:
-        """Return a copy with the values that a user gave by name, in which times carry their unit.
+        """Return a copy with values that a user gave by name; times must carry their unit.
 
         Parameters
         ----------
@@ -338,14 +338,14 @@ class Scheme(Parameters):
         raise unknown(field, name, names)
 
     def _names_of(self, own_name: str) -> list[str]:
-        """Return the names under which `owner` has a parameter of that name."""
+        """Return the names that `owner` accepts for a parameter."""
         owners = [part for part in self._parts if own_name in _parameters(part)]
         is_alone = len(owners) == 1 and owners[0] not in (self.buffer, self.queueing)
         return [own_name] if is_alone else [f"{type(part).__name__}.{own_name}" for part in owners]
 
 
 def _within(part: Any, name: str, number: float) -> float:
-    """Return a number, or the bound that it exceeds."""
+    """Clip a number to the parameter's bounds."""
     allowed = next(one.metadata for one in dataclasses.fields(part) if one.name == name)
     low, high = allowed["low"], allowed["high"]
     number = number if low is None else max(number, low)

@@ -1,4 +1,4 @@
-"""A scheme's parameters as rows, and what a value rests on: a class of evidence, read from its source's words."""
+"""A scheme's parameters as rows, with the class of evidence for each value, inferred from the words of its source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLASSES = {
     "declared": "another simulator's code has it; without a source, it leaves a feature off",
     "assumed": "the source is silent: ours, with the reason",
 }
-"""Strongest first."""
+"""Classes of evidence, strongest first."""
 
 _WORDS = (
     ("assumed", r"\bassumed\b"),
@@ -35,10 +35,7 @@ _WORDS = (
 
 
 def evidence_of(source: str) -> str:
-    """Return the class of a value's evidence: of what the source names first, if it names several things.
-
-    An assumption counts wherever it stands, since the value is then not the source's alone.
-    """
+    """Return the class of evidence of a value's first source, or "assumed" if any part is."""
     if re.search(_WORDS[0][1], source):
         return "assumed"
     first = source.partition(";")[0]
@@ -46,7 +43,7 @@ def evidence_of(source: str) -> str:
 
 
 def parameter_rows(scheme: Scheme, sources: Mapping[str, str], links: Links | None) -> list[dict[str, Any]]:
-    """Return the rows of `rdmacc.schemes.scheme_table`; with `links`, values are those on such links."""
+    """Return the rows of `rdmacc.schemes.scheme_table`; with `links`, values are scaled to these links."""
     rows = []
     for part in (*scheme.components, scheme.buffer, scheme.queueing, scheme):
         for field in dataclasses.fields(part):  # type: ignore[arg-type]
@@ -64,7 +61,7 @@ def parameter_rows(scheme: Scheme, sources: Mapping[str, str], links: Links | No
 
 
 def _rule(part: Parameters, name: str) -> Scaled | None:
-    """Return how a parameter scales with the network: by its own rule, by its component's `reference_bps`, or both."""
+    """Return how a parameter scales with the network: by a rule, by its component's `reference_bps`, or both."""
     value = getattr(part, name)
     rule = value if isinstance(value, Scaled) else None
     reference = getattr(part, "reference_bps", 0.0) if name in getattr(part, "at_reference", ()) else 0.0

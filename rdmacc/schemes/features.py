@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 Feature = Literal["ecn", "pfc", "cnp"]
 
-_NEVER_REACHED = 1e6  # thresholds of `UetQueue` in BDPs: no queue gets so long
+_NEVER_REACHED = 1e6  # thresholds of `UetQueue` in BDPs: longer than any queue
 
 
 def parts_without(scheme: Scheme, feature: Feature) -> dict[str, Any]:
-    """Return the part of a scheme that lacks a feature, by the scheme's field."""
+    """Return the changed fields of a scheme without a feature."""
     if feature not in get_args(Feature):
         raise unknown("feature", feature, get_args(Feature), "a feature that can be left out")
     if feature == "pfc" and isinstance(scheme.buffer, Pfc):
@@ -37,7 +37,7 @@ def parts_without(scheme: Scheme, feature: Feature) -> dict[str, Any]:
 
 
 def _unmarked(components: tuple[Component, ...], part: Component) -> Component | None:
-    """Return a switch feature that marks no packet: None if it does nothing else."""
+    """Return a switch feature without its marking; None if it does nothing else."""
     written = {use for name in part.handlers() for use in accesses_of(components, part, name)}
     if ("packet", "ce", True) not in written:
         return part

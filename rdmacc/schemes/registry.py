@@ -17,7 +17,7 @@ SCHEMES: dict[str, Callable[[], Scheme]] = {}
 
 _ABOUT: dict[str, str] = {}
 
-_MADE = Kept(16)  # schemes that nothing but their fixed components makes
+_MADE = Kept(16)  # schemes that depend only on their fixed components
 
 
 def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", replace: bool = False) -> None:
@@ -53,7 +53,7 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", r
 
 @typed
 def about(name: str) -> str:
-    """Return a one-line description of a scheme: that of `register_scheme`, of the function, or its components."""
+    """Return a one-line description of a scheme: as registered, from the function's docstring, or its components."""
     made = scheme(name)
     documented = getattr(SCHEMES[name], "__doc__", None) if isinstance(SCHEMES[name], FunctionType) else None
     text = _ABOUT.get(name) or documented or ", ".join(type(part).__name__ for part in made.components)
@@ -105,7 +105,7 @@ def as_scheme(value: str | Scheme) -> Scheme:
 def scheme_table(
     value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({}), network: Any = None
 ) -> list[dict[str, Any]]:
-    """Return the parameters of a scheme, one row each: component, parameter, value, and what is known.
+    """Return the parameters of a scheme, one row each: component, parameter, value, and its source.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ def scheme_table(
     Returns
     -------
     list of dict
-        `component`, `parameter`, `value`, `unit`, `symbol`, `source`, `evidence`, `doc`, `scaled`. `evidence` says what
-        the value rests on: measured, vendor, paper, declared or assumed (`rdmacc.schemes.evidence`). `scaled` says how
-        it scales with the network, or is None.
+        `component`, `parameter`, `value`, `unit`, `symbol`, `source`, `evidence`, `doc`, `scaled`. `evidence` is the
+        kind of evidence for the value: measured, vendor, paper, declared or assumed (`rdmacc.schemes.evidence`).
+        `scaled` says how it scales with the network, or is None.
     """
     chosen = as_scheme(value)
     return parameter_rows(chosen, sources, None if network is None else links_of(network, chosen))

@@ -1,4 +1,4 @@
-"""Schemes as tables of plain values: in a scenario's file, and in `schemes.toml`, which lists the registered ones."""
+"""Schemes as tables of plain values, as in scenario files and in `schemes.toml`, which lists the registered schemes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OURS = ("rdmacc.protocols.", "rdmacc.switch.")
 
 
 def scheme_table_of(scheme: Scheme) -> dict[str, Any]:
-    """Return a scheme's table: what differs from the defaults, parts with their class as `type`."""
+    """Return a scheme's table: values that differ from the defaults; a part's class is its `type`."""
     parts: dict[str, Any] = {}
     for name in PARTS:
         value = getattr(scheme, name)
@@ -42,12 +42,12 @@ def scheme_from(table: Mapping[str, Any]) -> Scheme:
 
 
 def values_from(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table's values, parts among them."""
+    """Return a table's values, including parts."""
     return {name: _part(value) if name in PARTS else value_of(value) for name, value in table.items()}
 
 
 def value_of(value: Any) -> Any:
-    """Return a value of a parameter: a table is `Scaled`, or a timer."""
+    """Return a parameter's value; a table becomes `Scaled` or a timer."""
     if isinstance(value, dict):
         return answer_timer(value["timer"]) if "timer" in value else Scaled(**value)
     return value
@@ -62,9 +62,9 @@ def _part(one: Any) -> Any:
 
 
 def _kind(name: str) -> Any:
-    """Return the class of that name: a component of rdmacc's, whose module is imported, or any that is imported."""
+    """Return a component class by its full name; only modules of rdmacc are imported for it."""
     module, _, own_name = name.rpartition(".")
-    if module.startswith(_OURS):  # no other: importing a program of rdmacc's would run it
+    if module.startswith(_OURS):  # only these: importing one of rdmacc's programs would run it
         with suppress(ImportError):
             import_module(module)
     kind = getattr(sys.modules.get(module), own_name, None)

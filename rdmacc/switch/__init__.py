@@ -1,6 +1,4 @@
-"""Switch features: processing of packets at ports, and sharing of a switch's buffer.
-
-What follows from their parameters is decided in `rdmacc.rules`.
+"""Switch features: processing of packets at ports, and sharing of a switch's buffer (`rdmacc.rules` applies them).
 
 =================  ===========================================================================================
 module             feature

@@ -17,16 +17,16 @@ Assumptions where the paper is silent or ambiguous:
 - Entries of messages with lost packets stay until the last packet is resent (entries are never overwritten).
 
 Deadlocks (IV-B). The paper uses virtual lanes that packets change in one direction only, with the last lane as an
-escape. Its argument is Duato's: a blocked packet can always move to the escape lane. But packets that wait in a FIFO
-paused by PFC cannot move, so two lanes, the second for packets without tokens, do deadlock with small buffers. Here a
-packet moves to the next lane wherever it goes up after having gone down (a valley, see `Fabric.port_climbs`). Within a
-lane every path goes up and then down, so there is no cyclic wait within a lane, and no lane waits for an earlier one,
-so there is no deadlock. PFC counts a packet in the lane in which it arrived, because only a pause of that lane stops
-more from arriving. In a Clos every shortest path, from any switch, goes up and then down, so a deflection costs at most
-one lane: `tokens` + 1 lanes are enough, up to the eight data classes. With more tokens, or if failed links cause
-shortest paths with valleys, the last lane takes the rest, and a deadlock is possible and reported. All packets of a
-message take the same path, so they change lanes at the same switch and stay in order. ``Queueing(lanes=tokens + 1)``
-serves the lanes in turn; otherwise they have strict priority.
+escape. Its argument is Duato's: a blocked packet can always move to the escape lane. But packets in a FIFO paused by
+PFC cannot move, so two lanes, the second for packets without tokens, do deadlock with small buffers. Here a packet
+moves to the next lane wherever it goes up after having gone down (a valley, see `Fabric.port_climbs`). Within a lane
+every path goes up and then down, so there is no cyclic wait within a lane, and no lane waits for an earlier one, so
+there is no deadlock. PFC counts a packet in the lane in which it arrived, because only a pause of that lane stops more
+from arriving. In a Clos every shortest path, from any switch, goes up and then down, so a deflection costs at most one
+lane: `tokens` + 1 lanes are enough, up to the eight data classes. With more tokens, or if failed links cause shortest
+paths with valleys, the last lane takes the rest; a deadlock is then possible, and is reported. All packets of a message
+take the same path, so they change lanes at the same switch and stay in order. ``Queueing(lanes=tokens + 1)`` serves the
+lanes in turn; otherwise they have strict priority.
 """
 
 from collections.abc import Callable
@@ -66,7 +66,7 @@ class FlowDeflection(Component):
         return frozenset(range(DATA_CLASS, last + 1)) if self.escape_lanes else frozenset()
 
     def handlers(self) -> dict[str, Callable[..., None]]:
-        """Return the handlers; without lanes there is no `on_enqueue`."""
+        """Return the handlers, without `on_enqueue` if there are no lanes."""
         found = super().handlers()
         if not self.escape_lanes:
             del found["on_enqueue"]
@@ -105,7 +105,7 @@ class FlowDeflection(Component):
 
 
 def find(chip, key):
-    """Return the first entry with that key, -1 for none."""
+    """Return the first entry with that key; -1 if there is none."""
     for i in range(ENTRIES):
         if chip.keys[i] == key:
             return i

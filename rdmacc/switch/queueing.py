@@ -9,12 +9,13 @@ from rdmacc.protocols.api import *
 
 Routing = Literal["ecmp", "symmetric", "spray-random", "spray-round-robin", "source", "entropy", "adaptive"]
 ROUTINGS = get_args(Routing)
-"""Each message keeps one path, optionally the same in both directions, or each packet takes its own; "source": chosen
-by the sender; "entropy": by a hash of `packet.path`; "adaptive": the port with the shortest queue.
+"""How paths are chosen: "ecmp" and "symmetric" keep one path per message, "symmetric" the same in both directions. The
+others choose per packet; "source": by the sender; "entropy": by a hash of `packet.path`; "adaptive": the port with the
+shortest queue.
 
 Under source routing, a switch with n ports towards a host takes port number `packet.path` modulo n and leaves the
-quotient to the next switch. So the numbers below `qp.paths` are the paths, if all switches of a tier have the same
-number of uplinks.
+quotient to the next switch. If all switches of a tier have the same number of uplinks, the paths are the numbers below
+`qp.paths`.
 """
 
 NicOrder = Literal["round-robin", "srpt"]

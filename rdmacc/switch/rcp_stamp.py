@@ -10,7 +10,7 @@ At the end of a slot of length T, with the mean RTT d, input y, queue Q and capa
 
 Assumptions: a packet counts entirely in the slot in which it arrives; ACKs and other control packets count when they
 are sent (they hardly wait); a port's first slot begins with its first data packet, so ports are out of phase, as with
-the code's random first slot; an idle port at the highest rate skips slots, which would change nothing.
+the code's random first slot; an idle port at the highest rate skips slots, since they would change nothing.
 """
 
 from rdmacc.protocols.api import *

@@ -35,7 +35,7 @@ class Red(Component):
 
     @property
     def marks_at_nic(self) -> bool:
-        """Whether it also marks at the sending host's port."""
+        """Whether packets are also marked at the sending host's port."""
         return self.at_nic
 
     def handlers(self) -> dict[str, Callable[..., None]]:
@@ -50,7 +50,7 @@ class Red(Component):
         egress.kmax_bytes = int(params.kmax_bytes * scale)
 
     def on_enqueue(params, port, egress, packet):
-        """Set CE by the queue of the port, excluding the packet itself."""
+        """Set CE by the port's queue, excluding the packet itself."""
         if port.queue_bytes > egress.kmin_bytes and (params.at_nic or port.link_class != HOST_NIC):
             if port.queue_bytes > egress.kmax_bytes:
                 packet.ce = 1

@@ -11,19 +11,19 @@ all others become FULL (figure 7).
 The paper describes this in three different ways, and does not say how to treat marks that have not taken effect yet.
 Readings (`reading`):
 
-- ``"alternate"`` (default): section 3.2.3 as written, but after a period with marks comes one without, as its sample is
-  still of the queue that they mark. A bit beside the 16 bytes of ql, ti and timestamp that the paper has is enough
-  (5.2). A port that keeps UNDER on fewer packets than it may is no bottleneck, and goes on: else it would take the
-  marks of the one that is.
+- ``"alternate"`` (default): section 3.2.3 as written, but a period with marks is followed by one without, because its
+  sample still shows the queue that was just marked. This needs one bit besides the paper's 16 bytes of ql, ti and
+  timestamp (5.2). A port that keeps UNDER on fewer packets than it may is not the bottleneck and does not skip a
+  period; otherwise it would use up the marks of the port that is.
 - ``"outstanding"``: subtract the marks of that kind issued during the last base RTT.
 - ``"packet"``: the same, recomputed for each packet from the idle time of the last RTT (as figure 7 marks).
 - ``"literal"``: section 3.2.3 as written. Marks take effect a round trip later, so the same queue is marked twice, all
-  grants are suppressed, and flows die. Only `Ren.keeps_one` saves them, at a loss of throughput.
+  grants are suppressed, and flows stop. Only `Ren.keeps_one` keeps them alive, at a loss of throughput.
 
 Assumptions: a packet means the largest that the port has seen; idle time is the part of the period in which nothing,
 not even control packets, was sent, in whole packets; issued marks are kept in 16 slices of the RTT; a packet that
-arrives marked FULL does not use up the UNDER budget. A period without packets is not a sample and carries nothing over:
-only the packet that ends it follows a gap, and keeps UNDER. A port's very first packet follows none.
+arrives marked FULL does not use up the UNDER budget. A period without packets is not a sample and carries nothing over;
+only the packet that ends it keeps UNDER, because it follows a gap. A port's very first packet follows no gap.
 """
 
 from rdmacc.protocols.api import *
@@ -34,7 +34,7 @@ UNDER, FULL, OVER = range(3)
 Reading = Literal["alternate", "outstanding", "packet", "literal"]
 
 _SLICES = 16
-_RING = _SLICES + 1  # one RTT of whole slices, and the current one
+_RING = _SLICES + 1  # the whole slices of one RTT, and the current one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ class RenMarker(Component):
 
 
 def mark(egress, packet):
-    """Mark a packet, and take it from the budget that it uses up."""
+    """Mark a packet and deduct it from the budget."""
     place = egress.slice_now % _RING
     if egress.over > 0:
         egress.over -= 1

@@ -10,7 +10,7 @@ the sender's timer recovers it.
 
 Assumptions: the limit is in bytes, `limit_packets` times the largest packet that the port has seen, so a short packet
 only counts its own bytes; the data queue covers all data classes together. The packet on the link does not count as
-queued; in csg-htsim it does, and the limit is in bytes.
+queued; in csg-htsim it does, and the limit is set in bytes.
 """
 
 from collections.abc import Callable
