@@ -13,11 +13,11 @@ double binary tree  f S b + 2 depth (a + s) + 2 (g - 1) (a' + s'), as k grows: t
 hierarchical        2 (g - 1) (a' + S b' / g) inside the nodes, and a ring of S / g among them
 ==================  ===========================================================================================
 
-Protocols LL and LL128: b and b' with their flags.
+With protocols LL and LL128, b and b' include their flags.
 
 Assumption: links of one rate around one switch. Alpha includes their delay and the store-and-forward time of the first
-packet. Every rank sends while it receives, so its link carries data and ACKs: beta includes both. Not included: a
-chunk's last packet may be short but has a whole header, and the first and last chunk meet no ACKs.
+packet. Every rank sends while it receives, so its link carries data and ACKs: beta includes both. Neglected: a chunk's
+last packet may be short but has a whole header, and the first and last chunk meet no ACKs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class AlphaBeta(Model):
     ranks: int = param(8, "hosts", symbol="n", low=2, slider=(2, 64))
     size_bytes: Size = param("1MB", "buffer of a rank", symbol="S", low=1)
     settings: nccl.Nccl = field(default_factory=nccl.Nccl)
-    """How it runs."""
+    """Settings of the run."""
     rate_bps: Rate = param("100Gbps", "of every link", low=1.0, slider=("10Gbps", "400Gbps"))
     delay_ps: Time = param("1us", "of every link", low=1000, slider=("100ns", "10us"))
     scheme: str = param("line-rate", "for sizes of packets, and to compare with")
@@ -78,14 +78,14 @@ class AlphaBeta(Model):
 
     @property
     def beta_ps(self) -> float:
-        """Time of a byte of data on a link, with its share of flags, of the header, and of an incoming byte's ACK."""
+        """Time of a byte of data on a link, including its share of flags, header, and the ACK of an incoming byte."""
         scheme = as_scheme(self.scheme)
         ack = scheme.ack_bytes / getattr(scheme.recovery, "ack_every_packets", 1)
         return self._flags * (scheme.wire_bytes + ack) / scheme.payload_bytes * 8e12 / self.rate_bps
 
     @property
     def _flags(self) -> float:
-        """Bytes sent for a byte of data."""
+        """Bytes sent per byte of data."""
         return float(self.settings.sent_bytes(4800)) / 4800
 
     @property
@@ -124,7 +124,7 @@ class AlphaBeta(Model):
         return self._ring_ps(n, size, (2 if self.operation == "all-reduce" else 1) * (n - 1))
 
     def _ring_ps(self, n: int, size: float, steps: int) -> float:
-        """Return the time of a ring's steps, each with an n-th of the data."""
+        """Return the time of a ring's steps, each with 1/n of the data."""
         a, k = self.alpha_ps, self.settings.slices
         sigma = size * self.beta_ps / (n * k)
         if k * sigma >= a + sigma:
@@ -144,7 +144,7 @@ class AlphaBeta(Model):
 
     @property
     def _busiest(self) -> float:
-        """Data that the busiest NIC sends in trees, over the buffer."""
+        """Data that the busiest NIC sends in trees, relative to the buffer."""
         how, halves = self.settings, 2 * self.settings.rings
         sent = np.zeros(self.ranks)
         for half in range(halves):
@@ -170,11 +170,11 @@ class AlphaBeta(Model):
         return Scenario(network=star(self.ranks, self.rate_bps, ps(self.delay_ps)), workload=work, scheme=self.scheme)
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return time and busbw by the closed form."""
+        """Return time and busbw from the closed form."""
         return _tidy(self.evaluate([self.size_bytes]))
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return time and busbw of the simulation."""
+        """Return time and busbw from the simulation."""
         return _tidy(result.collectives)
 
 

@@ -6,7 +6,7 @@ Times are picoseconds, rates bit/s and sizes bytes in parameters and in frames, 
 inside, equations are in seconds.
 
 A model that can be compared with a simulation also has ``scenario()``, ``predict(result)`` and ``measure(result)``: the
-scenario to simulate, and the same quantities from equations and from packets. `rdmacc.compare` needs only these.
+scenario to simulate, and the same quantities from equations and from packets, as `rdmacc.compare` needs them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Model(Parameters):
         self, ax: Axes | None, frame: pd.DataFrame, curves: Mapping[str, tuple[str, str, str]],
         level: tuple[float, str], ylabel: str, *, more: str, top: float | None = None, **legend: Any,
     ) -> Axes:  # fmt: skip
-        """Draw columns of a frame (label, colour, line) over `time_ps`, and a level, in the label's unit."""
+        """Draw columns of a frame (label, colour, line) and a level over `time_ps`, in the label's unit."""
         scale = {"kB": 1e3, "Gb/s": 1e9}[ylabel.rpartition("(")[2].rstrip(")")]
         with canvas(ax) as ax:
             unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
@@ -82,7 +82,7 @@ class Model(Parameters):
 
 
 def told(quantity: str, unit: str, x: npt.ArrayLike, value: npt.ArrayLike, *, over_time: bool = False) -> pd.DataFrame:
-    """Return a quantity as `predict` and `measure` do: by default of messages or runs, which `x` names."""
+    """Return a quantity in the format of `predict` and `measure`; by default `x` names messages or runs."""
     numbers = np.asarray(value, np.float64)
     return pd.DataFrame({"quantity": quantity, "unit": unit, "x": x, "value": numbers, "over_time": over_time})
 
@@ -98,7 +98,7 @@ def binned(time_ps: Floats, value: Floats, end_ps: float, bins: int) -> Floats:
 def binned_curves(
     curves: Mapping[str, tuple[str, npt.ArrayLike, npt.ArrayLike]], end_ps: float, bins: int = 200
 ) -> pd.DataFrame:
-    """Return curves (unit, times, values) as `predict` and `measure` do: means over equal bins of a run."""
+    """Return curves (unit, times, values) in the format of `predict` and `measure`: means over equal bins of a run."""
     centres = (np.arange(bins) + 0.5) * end_ps / bins
     parts = []
     for name, (unit, time, value) in curves.items():

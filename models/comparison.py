@@ -1,7 +1,6 @@
-"""Compare a model with a simulation: run both, and return one frame with both and their difference, and a plot.
+"""Compare a model with a simulation: run both; return a frame with both and their difference, and a plot.
 
-A model is anything with the methods of `Comparable`; the analytic models of `rdmacc.models` that describe
-something that can be simulated have them.
+A model is anything with the methods of `Comparable`, as most analytic models of `rdmacc.models` have.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Comparison:
     ----------
     frame : DataFrame
         `quantity, unit, x, model, simulation, difference, relative`: `difference` is simulation minus model, `relative`
-        the same divided by the model's value.
+        that difference over the model's value.
     result : Result
         The simulation.
     name : str

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_STEPS = 1_000_000
-"""Upper bound on steps, if a step is given; the incast ends after a third of them."""
+"""Upper bound on the number of steps if a step is given; the incast ends after a third of the steps."""
 _STEP_BYTES = 625
-"""Bytes that the link carries in a step: of 50 ns at 100 Gb/s."""
+"""Bytes that the link carries in a step, which is 50 ns at 100 Gb/s."""
 _STEPS = 100_000
 """Number of steps if no step is given; this takes a second."""
 
@@ -170,7 +170,7 @@ class DasrIncast(Model):
         )
 
     def solve(self) -> pd.DataFrame:
-        """Return `time_ps, queue_bytes, n, long_bps, incast_bps`: rates as sent, the latter of all."""
+        """Return `time_ps, queue_bytes, n, long_bps, incast_bps`: rates as sent, `incast_bps` in total."""
         return self._run()[0]
 
     def evaluate(self) -> pd.DataFrame:
@@ -198,7 +198,7 @@ class DasrIncast(Model):
         )
 
     def _run(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the curve and the flows; a comparison asks for them several times."""
+        """Return the curve and the flows; cached, because a comparison needs them several times."""
         curve, flows = _run_fluids(self)
         return curve.copy(), flows.copy()
 
@@ -252,8 +252,8 @@ class DasrIncast(Model):
 def _run_fluids(model: DasrIncast) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Step the fluids. Sender 0 is the long flow; arrays are over senders, shape (k + 1,).
 
-    One way from sender to queue and from queue to receiver is a link each; an ACK takes both back. A
-    byte that joins the queue at t has left it q / line later.
+    A byte crosses one link from sender to queue and one from queue to receiver; an ACK crosses both. A byte that joins
+    the queue at t leaves it at t + q / line.
     """
     starts = np.r_[0, model.incast()["start_ps"].to_numpy()].astype(np.float64)
     size = np.r_[
@@ -275,7 +275,7 @@ def _run_fluids(model: DasrIncast) -> tuple[pd.DataFrame, pd.DataFrame]:
     counted, ended = np.full(model.senders + 1, np.inf), np.full(model.senders + 1, np.inf)
     queue, history = 0.0, np.ones(rounds + 1, np.int64)
     is_member = np.zeros(model.senders + 1, dtype=np.bool_)
-    told: Floats = np.full(model.senders + 1, np.inf)  # when a sender first hears
+    told: Floats = np.full(model.senders + 1, np.inf)  # when a sender gets its first ACK
     rates = np.zeros((lag_there + 1, model.senders + 1))
     rows = np.zeros((rounds, 5))
     for step in range(rounds):

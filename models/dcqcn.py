@@ -118,10 +118,9 @@ class DcqcnFluid(DcqcnEquations):
     def scenario(self) -> Scenario:
         """Return the equivalent scenario on a star.
 
-        tau* is four links' delays and two packets' transmission times: a mark goes to the receiver, the CNP
-        back to the sender by way of the switch, the next packet to the queue. An extended ramp becomes one
-        that ends at probability 1, with the same slope. Senders start at line rate, whatever `start_first`
-        and `start` say.
+        tau* is four links' delays and two packets' transmission times: the mark goes to the receiver, the CNP through
+        the switch to the sender, the next packet to the queue. An extended ramp is replaced by one of the same slope
+        that ends at probability 1. Senders start at line rate, whatever `start_first` and `start` say.
         """
         hosts = self.flows + 1
         transmission = 8e12 * self.packet_bytes / self.capacity_bps
@@ -165,9 +164,9 @@ class DcqcnFluid(DcqcnEquations):
 
 
 class _Entry:
-    """Queue that a packet found when it joined, by the time when it leaves: s + q(s) / C = t, for a FIFO queue.
+    """Queue that a packet found on joining, given the time t when it leaves a FIFO queue: s + q(s) / C = t.
 
-    Asked for times that do not go back by more than a step.
+    Successive times must not go back by more than a step.
     """
 
     def __init__(self, capacity: float, step: float) -> None:
@@ -175,7 +174,7 @@ class _Entry:
         self._before = 0.0
 
     def queue_found(self, leaving: float, past: Past) -> float:
-        """Return the queue that a packet found that leaves at that time."""
+        """Return the queue that a packet leaving at that time found."""
         if leaving <= 0.0:
             return past.one(0.0, 0)
         s = min(self._before, leaving)

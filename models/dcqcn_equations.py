@@ -76,9 +76,9 @@ class DcqcnEquations(DcqcnParameters):
         return self._slopes()(alpha, target, rate, p, past_rate)
 
     def _slopes(self) -> Callable[[float, float, float, float, float], tuple[float, float, float]]:
-        """Return `slopes` for the steps of an integration: constants are computed once, arguments not checked.
+        """Return a fast `slopes` for integration: constants are computed once, arguments are not checked.
 
-        What follows from the past is remembered, since two of a step's four stages, and flows alike, have it in common.
+        Terms that depend on the past are cached, since two of a step's four stages, and equal flows, share them.
         """
         tau, tau_a = self.cnp_interval_ps * 1e-12, self.alpha_period_ps * 1e-12
         gain, step, events = self.g / tau_a, self.additive_bps / 8 / self.packet_bytes, self._events
@@ -101,7 +101,7 @@ class DcqcnEquations(DcqcnParameters):
         return slopes
 
     def _events(self, p: float, rate: float) -> tuple[float, float, float, float, float]:
-        """Return c, e_B, e_T and the probabilities that F events pass without a CNP."""
+        """Return c, e_B, e_T and the probabilities of F events without a CNP."""
         unmarked, steps = _log_unmarked(p), self.fast_recovery_steps
         in_bytes = self.byte_counter_bytes / self.packet_bytes
         in_time = self.increase_period_ps * 1e-12 * rate
@@ -120,10 +120,10 @@ class DcqcnEquations(DcqcnParameters):
     def fixed_point(self) -> pd.Series[float]:
         """Return the fixed point, unique and fair: `marking, queue_bytes, alpha, target_bps, rate_bps`.
 
-        Where the marking probability is above P_max and the ramp is cut, no queue gives it: the queue is then
-        K_max, around which a real one moves.
+        If the marking probability is above P_max and the ramp is cut, no queue gives it; `queue_bytes` is then K_max,
+        around which a real queue oscillates.
         """
-        from scipy.optimize import brentq  # takes half a second to import
+        from scipy.optimize import brentq  # slow to import
 
         rate = self.capacity_pps / self.flows
         tau, tau_a = self.cnp_interval_ps * 1e-12, self.alpha_period_ps * 1e-12

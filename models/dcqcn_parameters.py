@@ -6,7 +6,7 @@ from rdmacc.models.base import Model, param
 from rdmacc.parameters import Rate, Size
 
 
-# Not beside the class that inherits from it: in one file, mypy takes its quantities for what they may be given as.
+# In a file of its own: beside its subclass, mypy would infer the input types of its quantities.
 @dataclass(frozen=True, kw_only=True)
 class DcqcnParameters(Model):
     """Parameters shared by the fluid model and its phase margin."""

@@ -6,9 +6,9 @@ probability,
 
     L(s) = -(dp/dq) (N / s) e_C^T (s I - A - a e_C^T exp(-s tau*))^-1 b exp(-s tau*)
 
-around the fixed point. The paper linearises the same equations; the numbers here come from differentiating
-them numerically, so they are of this model and not copied from the paper's figure. The slope of RED is
-taken as that of the ramp, also where the fixed point is above K_max (the ramp "extended").
+around the fixed point. The paper linearises the same equations by hand; here they are differentiated numerically, so
+the numbers are not copied from the paper's figure. RED's slope is that of the ramp, even if the fixed point is above
+K_max (the ramp is "extended").
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FLOWS = (2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 100)
-"""Numbers of flows over which a margin is drawn."""
+"""Numbers of flows at which margins are drawn."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,7 @@ class DcqcnLoop:
     fluid: DcqcnFluid
 
     def jacobians(self) -> tuple[Floats, Floats, Floats]:
-        """Return A (3, 3), a (3,) and b (3,): derivatives by the state, the delayed rate, the delayed
-        marking.
+        """Return A (3, 3), a (3,) and b (3,): derivatives by the state, the delayed rate and the delayed marking.
 
         Rates are in units of the fixed point's rate.
         """

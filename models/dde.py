@@ -1,10 +1,9 @@
 """Delay differential equations by the method of steps: Runge-Kutta of fourth order on a fixed grid.
 
-dy/dt = f(t, y(t), y(t - lag_1), ...), where lags may depend on t and y. The solution so far is kept, and
-read between the grid's points by cubic Hermite polynomials, which are of fourth order too (Hairer, Norsett
-and Wanner, "Solving Ordinary Differential Equations I", II.17). A lag shorter than a step is read off the
-last interval's polynomial, continued; where a solution has kinks (a queue that empties) the order falls to
-one, so steps stay short.
+dy/dt = f(t, y(t), y(t - lag_1), ...), where lags may depend on t and y. The solution so far is kept, and read between
+the grid's points by cubic Hermite polynomials, which are of fourth order too (Hairer, Norsett and Wanner, "Solving
+Ordinary Differential Equations I", II.17). For a lag shorter than a step the last interval's polynomial is
+extrapolated. At kinks of the solution (a queue that empties) the order falls to one, so steps must be short.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +37,7 @@ class Trajectory:
 
 
 class Past:
-    """The solution so far, before 0 a constant. ``past(t)`` is the state at an earlier time, D values."""
+    """The solution so far, constant before 0. ``past(t)`` is the state at an earlier time, D values."""
 
     def __init__(self, start: list[float], step: float, count: int) -> None:
         self.step = step
@@ -50,10 +49,10 @@ class Past:
         return [self.one(time, i) for i in range(len(self.state[0]))]
 
     def one(self, time: float, i: int) -> float:
-        """Return component `i` of the state at an earlier time: most delayed terms need no more, which saves time."""
+        """Return component `i` of the state at an earlier time, which is faster than the whole state."""
         if time <= 0.0:
             return self.state[0][i]
-        if not self.known:  # a lag shorter than the first step
+        if not self.known:  # lag shorter than the first step
             return self.state[0][i] + time * self.slope[0][i]
         h = self.step
         u = time / h

@@ -21,7 +21,7 @@ _STEPS = 100
 
 
 def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> list[dataclasses.Field[Any]]:
-    """Return the fields that a slider can set: all with a range or few values, or the named ones."""
+    """Return the fields for sliders: the named ones, or all with a range or few values."""
     fields = {field.name: field for field in dataclasses.fields(model)}
     movable = {
         name: field
@@ -35,7 +35,7 @@ def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> li
 
 
 def controls(model: Model, names: tuple[str, ...] = ()) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
-    """Return for each parameter a widget, and a function from the widget's value to the parameter's.
+    """Return, for each parameter, a widget and the function from the widget's value to the parameter's.
 
     Needs ipywidgets. A string becomes a drop-down list, a bool a check box, and a number a slider (logarithmic if the
     parameter says so), in the most readable unit.
@@ -67,7 +67,7 @@ def _number(
     low, high = (end / factor for end in field.metadata["slider"])
     is_whole = isinstance(field.default, int)
     shown = min(max(value / factor, low), high)
-    digits = ".3" if high < 1000 else ".6"  # what the box has room for
+    digits = ".3" if high < 1000 else ".6"  # as many digits as fit into the box
 
     def back(number: float) -> float:
         return round(number * factor) if is_whole else float(number * factor)

@@ -4,8 +4,8 @@ The ideal of receiver-driven schemes: every active sender immediately gets 1/n o
 advertises this rate (Xue et al., IEEE/ACM ToN 2020, III-A and III-B).
 
 Assumptions: a fluid model. All messages of the incast have one size and start together, so they end together. Shares
-follow n without delay, so the link is never idle and never has a queue. A real scheme adds to the FCT the time it takes
-to learn n, and until then it loses the bytes that do not fit.
+follow n without delay, so the link is never idle and never has a queue. Under a real scheme the FCT also includes the
+time to learn n; until then, bytes that do not fit are lost.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class FairShare(Model):
 
     @property
     def incast_ps(self) -> float:
-        """Time for which the incast's bytes occupy their shares: wire bytes over line / n."""
+        """Duration of the incast: wire bytes over line / n."""
         return self.message_wire_bytes * 8e12 / self.share_bps
 
     @property
@@ -94,7 +94,7 @@ class FairShare(Model):
             "kind": "incast",
             "count": self.senders,
             "share_bps": self.share_bps,
-            # A message's last packet may be short: its own bytes, not a full packet's, tell its goodput.
+            # A message's last packet may be short, so goodput is computed from its actual bytes.
             "goodput_bps": self.share_bps * self.message_bytes / self.message_wire_bytes,
             "size_bytes": self.message_bytes,
             "wire_bytes": self.message_wire_bytes,
@@ -107,7 +107,7 @@ class FairShare(Model):
         return pd.DataFrame([incast, long] if self.has_long_flow else [incast], columns=list(incast))
 
     def curves(self) -> pd.DataFrame:
-        """Return the rates over time, the incast starting at 0, with a third of its length before and after.
+        """Return the rates over time; the incast starts at 0, with a third of its length before and after it.
 
         Returns
         -------
@@ -123,7 +123,7 @@ class FairShare(Model):
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time: of one sender of the incast, and of the long flow."""
+        """Draw the rates of one sender of the incast and of the long flow over time."""
         unit_ps, unit = time_unit(self.incast_ps)
         looks = {"incast": (f"each of {self.senders} senders", "vermilion"), "long": ("long flow", "blue")}
         with canvas(ax) as ax:

@@ -1,11 +1,11 @@
-"""Flows as fluids: update their max-min fair rates as they come and go, changing only those that must change.
+"""Max-min fair rates of fluid flows, updated incrementally as flows come and go.
 
 All rates rise together; a flow stops rising when one of its links is full (Bertsekas and Gallager, "Data Networks",
 6.5.2). A flow may use a link at a multiple of its rate, such as the small one of its ACKs. An allocation is max-min
-fair if every flow has a bottleneck: a link that is full, on which no flow is faster. When flows arrive or leave,
-their links are visited by rising level, the rate that a link allows. A link that fills stops its rising flows there
-and slows those that are faster; flows that lose their bottleneck rise again. The levels visited only rise, so most
-flows get their rate once. Compiled if Numba is there.
+fair if every flow has a bottleneck: a link that is full, on which no flow is faster. When flows arrive or leave, their
+links are visited by rising level, the rate that a link allows. A link that fills stops its rising flows there and slows
+those that are faster; flows that lose their bottleneck rise again. The levels visited only rise, so most flows get
+their rate once. Compiled if Numba is installed.
 """
 
 import heapq
@@ -20,11 +20,11 @@ from rdmacc.models.base import Floats
 Ints = npt.NDArray[np.int64]
 
 _NEAR = 2.0
-"""Links of a flow whose level is up to this times the least are queued from the start; others once they overflow."""
+"""Of a flow's links, those with a level up to this times the lowest are queued at once; others when they overflow."""
 
 
 class _Flows(NamedTuple):
-    """Flows; entry k of all paths stands for its owner on its link."""
+    """Flows and their paths; entry k of the concatenated paths is flow `owner[k]` on link `links[k]`."""
 
     first: Ints
     links: Ints
@@ -32,12 +32,12 @@ class _Flows(NamedTuple):
     owner: Ints
     rate: Floats
     stop: Ints
-    """Entry of its bottleneck; -1 if it has none."""
+    """Path entry of the flow's bottleneck; -1 if it has none."""
     state: Ints
-    """0: not active, 1: has a rate, 2: rises."""
+    """0: inactive, 1: has a rate, 2: rising."""
     changed: Ints
     n_changed: Ints
-    """Length of `changed`, shape 1. An int argument would compile everything a second time, for the literal 0."""
+    """Length of `changed`, shape 1; an int argument would cause a second compilation, for the literal 0."""
     is_changed: npt.NDArray[np.bool_]
 
 
@@ -49,22 +49,22 @@ class _Links(NamedTuple):
     size: Ints
     members: Ints
     room: Floats
-    """What the flows that have a rate leave."""
+    """Capacity left by flows that have a rate."""
     rising: Ints
     load: Floats
-    """Number of the rising flows, and their use."""
+    """Number of rising flows, and their use."""
     holds: Ints
     held_use: Floats
     held_rate: Floats
-    """Number of the flows that it stops, their use, and the capacity that they take."""
+    """Number of flows that the link stops, their use, and the capacity that they take."""
     level: Floats
-    """Least rate of those that it stops."""
+    """Lowest rate of the flows that it stops."""
     queued: Floats
-    """Level at which it is in the queue; infinite if it is not."""
+    """Level at which the link is queued; infinite if it is not."""
 
 
 def computed(function: Callable[..., None], *arguments: Any) -> None:
-    """Call a function of arrays as machine code; without Numba as it is: slow, with the same numbers."""
+    """Call a function of arrays as machine code; without Numba interpret it: slower, with the same results."""
     try:
         from rdmacc.models.machine_code import call_on_arrays
     except ImportError:  # pragma: no cover
@@ -77,7 +77,7 @@ def release(
     f: int, done: float, n: int, begin: Floats, waiting: Ints, latency: Floats, next_first: Ints, nexts: Ints,
     delays: Floats, queue: list[tuple[float, int]],
 ) -> None:  # fmt: skip
-    """Release the followers of a finished flow or computation: those that wait for nothing more join the queue."""
+    """Notify the followers of a finished flow or computation; those that wait for nothing else join the queue."""
     for k in range(next_first[f], next_first[f + 1]):
         follower = nexts[k]
         waiting[follower] -= 1
@@ -87,7 +87,7 @@ def release(
 
 
 def first_events(n: int, ready: Floats, waits: Ints, latency: Floats) -> list[tuple[float, int]]:
-    """Return a heap of (time, flow that starts or computation that ends) of those that wait for nothing."""
+    """Return a heap of (time, flow that starts or computation that ends), without those that wait for others."""
     queue = [(0.0, 0)]
     queue.clear()
     for f in range(len(ready)):
@@ -98,7 +98,7 @@ def first_events(n: int, ready: Floats, waits: Ints, latency: Floats) -> list[tu
 
 
 def join(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints, place: Ints) -> None:
-    """Add a flow to its links' lists; entry k of all paths stands for its flow on its link."""
+    """Add a flow to its links' lists of path entries."""
     for k in range(first[f], first[f + 1]):
         link = links[k]
         members[base[link] + size[link]] = k
@@ -107,7 +107,7 @@ def join(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints
 
 
 def leave(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints, place: Ints) -> None:
-    """Take a flow out of its links' lists; the last of each list takes its place."""
+    """Remove a flow from its links' lists; the last entry of each list moves into the gap."""
     for k in range(first[f], first[f + 1]):
         link = links[k]
         size[link] -= 1
@@ -117,7 +117,7 @@ def leave(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Int
 
 
 def level_of(link: int, on: _Links) -> float:
-    """Return a lower bound of the rate at which a link fills, if those that it stops rise or fall with the others."""
+    """Return a lower bound of the rate at which a link fills, assuming that the flows that it stops change too."""
     if on.rising[link] == 0:
         return on.level[link]
     return max(on.room[link] + on.held_rate[link], 0.0) / (on.load[link] + on.held_use[link])
@@ -139,7 +139,7 @@ def note(f: int, flows: _Flows) -> None:
 
 
 def lose(f: int, flows: _Flows, on: _Links) -> None:
-    """Take a flow from those that its bottleneck stops."""
+    """Remove a flow from its bottleneck."""
     k = flows.stop[f]
     if k < 0:
         return
@@ -153,7 +153,7 @@ def lose(f: int, flows: _Flows, on: _Links) -> None:
 
 
 def hold(k: int, rate: float, flows: _Flows, on: _Links) -> None:
-    """Give a flow its rate, and an entry's link as its bottleneck."""
+    """Set a flow's rate, with an entry's link as its bottleneck."""
     f, link = flows.owner[k], flows.links[k]
     flows.rate[f], flows.stop[f] = rate, k
     on.level[link] = rate if on.holds[link] == 0 else min(on.level[link], rate)
@@ -163,7 +163,7 @@ def hold(k: int, rate: float, flows: _Flows, on: _Links) -> None:
 
 
 def rise(f: int, flows: _Flows, on: _Links) -> None:
-    """Make a flow rise from 0, whether or not it had a rate."""
+    """Make a flow rise from 0, even if it has a rate."""
     lose(f, flows, on)
     for k in range(flows.first[f], flows.first[f + 1]):
         link = flows.links[k]
@@ -185,7 +185,7 @@ def watch(f: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> 
 
 
 def free(link: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> None:
-    """Make all flows rise that a link stops."""
+    """Make all flows that a link stops rise again."""
     for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
         if flows.stop[flows.owner[k]] == k:
             rise(flows.owner[k], flows, on)
@@ -196,7 +196,7 @@ def free(link: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -
 
 
 def filled_at(link: int, level: float, flows: _Flows, on: _Links, tolerance: float) -> float:
-    """Return the rate at which a link fills, from a lower bound of it: faster flows fall to it, others keep theirs."""
+    """Return the rate at which a link fills, given a lower bound; faster flows fall to it, others keep their rate."""
     faster = -1
     while True:
         n, room, load = 0, on.room[link], on.load[link]
@@ -239,9 +239,9 @@ def stop_all(
 
 
 def settle(flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance: float) -> None:
-    """Give the flows that have changed their rates, and all others that must change with them.
+    """Update the rates of changed flows, and of all others that must change with them.
 
-    `queue` has links that may have room. A link is full, and two rates are equal, within the tolerance.
+    `queue` has links that may have room. Links count as full, and rates as equal, within the tolerance.
     """
     for f in flows.changed[: flows.n_changed[0]]:
         rise(f, flows, on)
@@ -250,7 +250,7 @@ def settle(flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance:
     while len(queue) > 0:
         key, link = heapq.heappop(queue)
         if key != on.queued[link]:
-            continue  # queued again since, at a lower level
+            continue  # was queued again at a lower level
         on.queued[link] = np.inf
         if on.rising[link] == 0:
             if on.holds[link] > 0 and on.room[link] > tolerance * on.capacity[link]:
@@ -267,7 +267,7 @@ def settle(flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance:
         top = queue[0][0] * (1.0 + 1e-12) if len(queue) > 0 else np.inf
         if level <= top:
             level = filled_at(link, level, flows, on, tolerance)
-        if level > top:  # has risen since: flows that others stop leave more to the rest
+        if level > top:  # other links have stopped flows, which leave more to the rest
             offer(link, level, on, queue)
         else:
             stop_all(link, level, flows, on, queue, tolerance)
@@ -360,10 +360,10 @@ def run(
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return when each flow or computation starts, and when the flow's last byte leaves or the computation ends.
 
-    Flow f sends `volume`. It starts at `ready` or, if it waits for others, once the last of them is complete: its
-    `latency` after its last byte has left. The followers of f are ``nexts[next_first[f]:next_first[f + 1]]``, each
-    after its own delay. Numbers from F on are computations: they send nothing and take their `latency`. Flows of one
-    `pair` follow one another. Entries ``first[f]:first[f + 1]`` of `links` and `use` are the path of f.
+    Flow f sends `volume`. It starts at `ready` or, if it waits for others, once the last of them is complete. A flow is
+    complete its `latency` after its last byte has left. The followers of f are ``nexts[next_first[f]:next_first[f +
+    1]]``, each after its own delay. Numbers from F on are computations, which send nothing and take their `latency`.
+    Flows of one `pair` follow one another. Entries ``first[f]:first[f + 1]`` of `links` and `use` are the path of f.
     """
     crossing = np.bincount(links, minlength=len(capacity))
     begin, end = ready.copy(), np.full(len(ready), np.inf)

@@ -5,14 +5,14 @@ packets, each packet and each reply lost with probability p, NAKs for one packet
 apart. Derived here, not in the paper. With tau a packet's time, a message costs n tau and
 
 - a loss that is NAKed: one round trip and one packet; there are n p / (1 - p) of them,
-- of these a share q = 1 - (1 - p)^2 whose NAK or repetition is lost too: with CE one NAK interval, without
-  CE a timeout if nothing of the message is left to ask again when the interval is over (a share interval /
-  (n tau)), else one interval,
+- in a share q = 1 - (1 - p)^2 of these, the NAK or the repetition is lost too: with CE this costs one NAK interval;
+  without CE a timeout if no packet is left to trigger a NAK after the interval (a share interval / (n tau)), otherwise
+  one interval,
 - a lost last packet and a lost last ACK: a timeout each, with probability p each; with ST, which sends the
   last packet twice, p^2 in all.
 
-Go-back-0 (GB0) sends until n packets have come in a row: ((1 - p)^-n - 1) / p packets, in (1 - p)^-n - 1
-passes that fail; NAKs and timeouts as above.
+Go-back-0 (GB0) sends until n packets in a row arrive: ((1 - p)^-n - 1) / p packets, in (1 - p)^-n - 1 failed passes;
+NAKs and timeouts as above.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ VARIANTS = {
 _LINES = ("-", "--", ":", "-.", (0, (1, 3)))
 LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 _ENDLESS = 1e200
-"""Go-back-0 repeats a long message so often that floats overflow: a goodput of 0 all the same."""
+"""Upper bound of go-back-0's passes, which overflow floats for long messages; the goodput is 0 in any case."""
 
 
 @dataclass(frozen=True, kw_only=True)

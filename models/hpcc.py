@@ -1,9 +1,8 @@
 """HPCC's steady state and the convergence to it, one step per round trip.
 
-Source: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019. N flows with windows W_i share a
-link of rate B; T is the base round-trip time. Measured once per round trip, with the queue and the
-throughput that the windows make, the normalised inflight is U = sum W / (B T), above 1 as below. A flow
-then sets
+Source: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019. N flows with windows W_i share a link of
+rate B; T is the base round-trip time. Measured once per round trip, from the queue and throughput that the windows
+cause, the normalised inflight is U = sum W / (B T), below 1 and above. A flow then sets
 
     W <- W eta / U + W_AI      if U >= eta, or after max_stage additive steps
     W <- W + W_AI              otherwise
@@ -57,12 +56,12 @@ class HpccSteady(Model):
 
     @property
     def most_flows(self) -> float:
-        """Flows up to which there is no queue: N W_AI <= (1 - eta) B T."""
+        """Largest number of flows without a queue: N W_AI <= (1 - eta) B T."""
         return (1.0 - self.eta) * self.bdp_bytes / self.additive_bytes if self.additive_bytes else np.inf
 
     def steady_state(self) -> pd.Series[float]:
-        """Return `window_bytes` (of each flow), `utilisation`, `queue_bytes`, and `memory`: the part of a
-        difference between windows that is left after a round, eta / U.
+        """Return `window_bytes` (of each flow), `utilisation`, `queue_bytes`, and `memory`: the part of a difference
+        between windows that remains after a round, eta / U.
         """
         bdp = self.bdp_bytes
         total = min(self.eta * bdp + self.flows * self.additive_bytes, self.flows * bdp)

@@ -21,7 +21,7 @@ SIZES = tuple(int(size) for size in np.geomspace(1e3, 1e7, 25))
 
 
 def wire_bytes(sizes: npt.ArrayLike, payload_bytes: int = 1000, header_bytes: int = 48) -> npt.NDArray[np.int64]:
-    """Return messages' bytes on the wire: a header for each packet, the last one too.
+    """Return messages' bytes on the wire, with a header for each packet.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class ProcessorSharing(Model):
     """One link that all flows share equally, Poisson arrivals: M/G/1 processor sharing.
 
     A flow of wire size x takes x / (C (1 - rho)) on average, whatever the distribution of sizes (Kleinrock 1967): the
-    slowdown of the transfer is 1 / (1 - rho) for all sizes, and unqueued latency dilutes it for small ones.
+    slowdown of the transfer is 1 / (1 - rho) for all sizes; latency dilutes it for small ones.
 
     >>> ProcessorSharing(load=0.5, latency_ps=0).evaluate([10_000]).slowdown.tolist()
     [2.0]
@@ -52,7 +52,7 @@ class ProcessorSharing(Model):
     header_bytes: Size = param("48B", "headers of a packet", low=0)
 
     def evaluate(self, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
-        """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: of a size alone, and its mean."""
+        """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: FCT alone on the link, mean FCT, and their ratio."""
         payload = np.asarray(sizes, np.int64)
         transfer = wire_bytes(payload, self.payload_bytes, self.header_bytes) * 8e12 / self.capacity_bps
         ideal = transfer + self.latency_ps

@@ -36,11 +36,11 @@ _ARGUMENTS: dict[str, Any] = {
     "int64[]": _array_at(int64), "float64[]": _array_at(float64), "bool[]": _array_at(bool_),
     "int": load_i8, "float": load_f8,
 }  # fmt: skip
-"""By kind of argument, what reads it from its entry in the table of arguments, 16 bytes each."""
+"""Readers of an argument's 16-byte entry in the argument table, by its kind."""
 
 
 def call_on_arrays(function: Callable[..., None], *arguments: Any) -> None:
-    """Call a plain function as machine code, compiled when it is first called with these kinds of arguments."""
+    """Call a plain function as machine code, compiled on the first call with these kinds of arguments."""
     table = np.empty((len(arguments), 2), np.int64)
     for row, argument in zip(table, arguments, strict=True):
         if isinstance(argument, np.ndarray):

@@ -1,7 +1,7 @@
 """Gain and phase margins of an open loop, from its transfer function or from its frequency response.
 
-The two ways agree where both apply (a test says so): python-control for rational transfer functions, a
-sampled response for loops with delays, which are not rational.
+Rational transfer functions use python-control; loops with delays, which are not rational, use a sampled response. A
+test checks that both agree.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def margins_of(response: Response, omega: Floats) -> Margins:
     >>> round(loop.phase_deg, 3), round(loop.gain, 4)
     (32.704, 1.5708)
     """
-    from scipy.optimize import brentq  # takes half a second to import
+    from scipy.optimize import brentq  # slow to import
 
     if not len(omega):
         raise ConfigError("omega", "no frequency", "frequencies about the crossovers: the loop's parameters leave none")
@@ -81,7 +81,7 @@ def margins_of(response: Response, omega: Floats) -> Margins:
 
 
 def bode_frame(response: Response, omega: Floats) -> pd.DataFrame:
-    """Return `omega_rad_s, gain_db, phase_deg` of a loop; the phase continuous, first in (-360, 0]."""
+    """Return `omega_rad_s, gain_db, phase_deg` of a loop; the phase is continuous and starts in (-360, 0]."""
     gain, phase = _unwrapped(response, omega)
     phase -= 2 * np.pi * np.ceil(phase[0] / (2 * np.pi) - 1e-9)
     return pd.DataFrame({"omega_rad_s": omega, "gain_db": gain * 20 / np.log(10), "phase_deg": np.degrees(phase)})

@@ -1,11 +1,11 @@
 """Max-min fair completion times of a whole workload: an estimate in seconds instead of minutes of packet simulation.
 
-At every moment each active message has its max-min fair rate (`rdmacc.models.filling`). Paths are
-those of the packet simulator, by the same ECMP hash.
+At every moment each active message has its max-min fair rate (`rdmacc.models.filling`). Paths are those of the packet
+simulator, by the same ECMP hash.
 
-Each result shows the error on record of messages of its size at its load: `max_min.csv`, which
-``python -m rdmacc.experiments.micro.max_min`` measures again and writes. Where messages wait for others, as in a
-collective, no record holds for all: `rdmacc.compare` measures the error by packets.
+Each result includes the recorded error for messages of that size and load, from `max_min.csv`, which ``python -m
+rdmacc.experiments.micro.max_min`` updates. For messages that wait for others, as in a collective, there is no general
+record; `rdmacc.compare` measures the error with packets.
 
 Included: headers, ACKs on the way back, and the order of messages on a queue pair. Not included: queues, the time that
 a scheme takes to find the rates, and store-and-forward delays beyond those of a message alone.
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def paths_in_numbers(plan: Plan, *, is_reply: bool = False) -> tuple[Ints, Ints]:
-    """Return the same as (first, ports): those of message m are ``ports[first[m]:first[m + 1]]``."""
+    """Return paths as (first, ports): message m takes ``ports[first[m]:first[m + 1]]``."""
     fabric = plan.fabric
     dst = np.asarray(plan.src if is_reply else plan.dst, np.int64)
     keys = np.asarray(plan.hash_as, np.int64) if len(plan.hash_as) else np.arange(plan.n_messages)
@@ -102,7 +102,7 @@ def _on_the_wire(plan: Plan) -> Floats:
 
 
 def _load(plan: Plan) -> float | None:
-    """Return the load on the hosts' links, from the first start to the last; None if messages wait for others."""
+    """Return the load on the hosts' links between the first and the last start; None if messages wait for others."""
     if plan.dependents is not None:
         return None
     is_host = np.asarray(plan.fabric.is_host)
@@ -143,8 +143,8 @@ class MaxMin(Model):
         """Return `flow, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, error`, one row for each message.
 
         A message alone has a slowdown of 1. `start_ps` is when it starts, after those that it waits for. `error` is the
-        median error on record against packets, for messages of this size at this load; NaN where messages wait for
-        others: run `rdmacc.compare` on this workload, or a part of it.
+        recorded median error against packets, for messages of this size at this load; NaN if messages wait for others:
+        run `rdmacc.compare` on this workload, or a part of it.
         """
         plan = make_plan(self.network, self.workload, as_scheme(self.scheme), seed=self.seed)
         begin, fct = fair_times(plan, has_acks=self.has_acks, tolerance=self.tolerance)
@@ -177,12 +177,12 @@ class MaxMin(Model):
         return _tidy(self.solve(), result)
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of the simulation."""
+        """Return FCT and slowdown of these messages in the simulation."""
         return _tidy(result.flows, result)
 
 
 def _joined(there: tuple[Ints, Ints, Floats], back: tuple[Ints, Ints], share: Floats) -> tuple[Ints, Ints, Floats]:
-    """Return the links of data and of replies, message by message."""
+    """Return the links of data and replies, ordered by message."""
     rows = np.concatenate([np.repeat(np.arange(len(share)), np.diff(first)) for first in (there[0], back[0])])
     links = np.concatenate([there[1], back[1]])
     use = np.concatenate([there[2], np.repeat(share, np.diff(back[0]))])
@@ -200,15 +200,15 @@ def _tidy(flows: pd.DataFrame, result: Result) -> pd.DataFrame:
 
 RECORD = Path(__file__).with_name("max_min.csv")
 EDGES = (10_000, 100_000, 1_000_000)
-"""Message sizes in bytes that separate the classes of the record."""
+"""Message sizes in bytes that separate the recorded size classes."""
 
 
 @cache
 def errors_on_record() -> pd.DataFrame:
     """Return `scheme, load, size_class, messages, median_error, p90_error, bias`.
 
-    An error is a message's completion time by packets over that by `MaxMin`, less 1: its absolute median and 90th
-    percentile, and its mean with the sign. The class is the number of `EDGES` that a size exceeds.
+    An error is a message's simulated completion time over that of `MaxMin`, minus 1. Median and 90th percentile are of
+    absolute errors; `bias` is the signed mean. The class is the number of `EDGES` that a size exceeds.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def size_classes(size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def error_on_record(scheme: str, load: float | None, size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return the absolute median error on record for messages of these sizes; NaN if they wait for others."""
+    """Return the recorded median absolute error for messages of these sizes; NaN if messages wait for others."""
     if load is None:
         return np.full(len(size_bytes), np.nan)
     record = errors_on_record()

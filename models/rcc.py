@@ -7,9 +7,8 @@ queue q:
     (6)  dW_i/dt = -W_i tanh(u_i) / R        (7)  dq/dt = sum_i W_i / R - C,  q >= 0
     (8)  R = d + q / C                       (9)  du/dt = (K_p / R) (R - R_ref) + (K_d + K_p / 2) dR/dt
 
-Gains are in 1/s and times in seconds: eq (12) leaves no other unit in which the phase margin is above 30
-degrees. The model as printed has no delay; `feedback_rtts` delays the control signal that the windows
-follow.
+Gains are in 1/s and times in seconds: in no other unit does eq (12) give a phase margin above 30 degrees. The model as
+printed has no delay; `feedback_rtts` delays the control signal that the windows follow.
 """
 
 from __future__ import annotations
@@ -76,8 +75,8 @@ class RccFluid(RccGains):
     def integrate(self) -> Trajectory:
         """Integrate (6) to (9); states (W_first, W_other, q, u), bytes and 1, of shape (n + 1, 4).
 
-        All flows see the same delay and start with u = 0, so u is the same for all, and all but the first
-        flow are alike.
+        All flows see the same delay and start with u = 0, so u is the same for all, and all flows but the first are
+        equal.
         """
         capacity, base, reference = self.capacity_bps / 8, self.base_rtt_ps * 1e-12, self.reference_s
         others, kp, damping = self.flows - 1, self.kp, self.kd + self.kp / 2.0
@@ -145,7 +144,7 @@ class RccFluid(RccGains):
         return self._over_time(ax, frame, curves, level, "queue (kB)", more=more, top=top, loc="upper right", ncols=2)
 
     def scenario(self) -> Scenario:
-        """Return the same as packets: flows to receivers of their own through one link, windows by PID alone.
+        """Return the equivalent scenario: flows to different receivers through one link, windows by PID alone.
 
         Equation (4) is taken as printed, with one update in each current RTT, as in (6) and (9). Senders start at
         line rate with a window of C d each, whatever `start_first` and `start` say.
@@ -185,7 +184,7 @@ class RccFluid(RccGains):
         return binned_curves(curves, float(result.now_ps))
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of a simulation with the probes of `scenario()`; windows count headers, as C does."""
+        """Return the same quantities from a simulation of `scenario()`; windows count headers, as C does."""
         scheme = result.plan.scheme
         windows = [result.samples(f"Rcc.cwnd_bytes {i}") for i in range(self.flows)]
         mean = np.mean([window.to_numpy(np.float64) for window in windows], axis=0)

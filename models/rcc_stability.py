@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RccTarget(Model):
-    """RCC's reference R_ref, equation (2), and how late the control signal is."""
+    """RCC's reference R_ref, equation (2), and the delay of the control signal."""
 
     base_rtt_ps: Time = param(
         "12us", "round-trip time without queue", symbol="d", source="V-A", low=1, slider=("4us", "50us")
@@ -86,7 +86,7 @@ def phase_margin(kp: npt.ArrayLike, kd: npt.ArrayLike, reference_s: float, delay
     )
     if np.any(a <= 0) or np.any(b <= 0):
         raise ConfigError("K_p and K_d", (kp, kd), "more than 0")
-    y = np.maximum(1.0, np.maximum(a, b) * 2)  # above the root: Newton's steps then only go down
+    y = np.maximum(1.0, np.maximum(a, b) * 2)  # start above the root, so Newton's steps only go down
     for _ in range(200):
         value = ((y + 1.0) * y - b * b) * y - a * a
         step = value / ((3 * y + 2.0) * y - b * b)
@@ -120,14 +120,14 @@ class RccLoop(RccGains):
 
     def transfer_function(self) -> control.TransferFunction:
         """Return equation (12), without the delay."""
-        import control  # here, since importing it takes as long as the rest of the experiments
+        import control  # slow to import
 
         return control.TransferFunction(
             [self.gain / self.zero_rad_s, self.gain], [1.0, 1.0 / self.reference_s, 0.0, 0.0]
         )
 
     def response(self, omega: Floats) -> npt.NDArray[np.complex128]:
-        """Return the loop with its delay at angular frequencies, shape (n,)."""
+        """Return the loop's response, with its delay, at angular frequencies, shape (n,)."""
         s = 1j * omega
         delay = np.exp(-s * self.feedback_rtts * self.reference_s)
         return self.gain * (1 + s / self.zero_rad_s) / (s**2 * (s + 1 / self.reference_s)) * delay
@@ -138,7 +138,7 @@ class RccLoop(RccGains):
         return np.geomspace(scale * 1e-4, scale * 1e4, 4000)
 
     def margins(self) -> Margins:
-        """Return gain and phase margin, the delay included."""
+        """Return gain and phase margin, including the delay."""
         if self.feedback_rtts == 0.0:
             import control
 
@@ -163,7 +163,7 @@ class RccLoop(RccGains):
         return plot_bode(self.evaluate(), self.margins(), title, axes)
 
     def discrete_roots(self, *, is_accumulating: bool = True, delay: int = 0) -> npt.NDArray[np.complex128]:
-        """Return the roots of the loop as it runs: one window update for each round trip, linearised.
+        """Return the roots of the discrete loop: one window update per round trip, linearised.
 
         With w the relative deviation of the windows, e = R w, a = K_p R and b = K_d R, equations (4) and
         (5) are w(t+1) = w(t) - u(t - delay), where u accumulates a w + b dw as printed or is a w + b dw
@@ -200,9 +200,8 @@ def tune(
 ) -> RccLoop:
     """Return the fastest gains with a phase margin, for a base round-trip time.
 
-    K_p = K_d / `ratio`; of the gains whose margin is reached the largest are taken, since they cross over
-    highest. Only K_d R_ref and K_p R_ref matter, so gains that suit one RTT suit another when scaled by its
-    inverse.
+    K_p = K_d / `ratio`; the largest gains with that margin are taken, since they have the highest crossover. Only K_d
+    R_ref and K_p R_ref matter, so gains scale with the inverse of the RTT.
 
     Parameters
     ----------
@@ -215,7 +214,7 @@ def tune(
     ratio : float
         K_d / K_p; the paper advises 10 to 100.
     feedback_rtts : float
-        Feedback delay to allow for, in R_ref: 0 is the paper's model, 1 what a real loop has.
+        Feedback delay to allow for, in R_ref: 0 in the paper's model, 1 in a real loop.
 
     Raises
     ------
@@ -256,8 +255,8 @@ def tune(
 class RccMarginSurface(RccTarget):
     """Figure 4: the phase margin over K_p and K_d, and the contour of 30 degrees.
 
-    The paper says of it: "setting K_p in [1, 10^4] and K_d in [10^3, 10^5] ensures an acceptable phase margin
-    above 30 degrees". Computed from its own equation (12), that holds on four fifths of this box.
+    The paper says: "setting K_p in [1, 10^4] and K_d in [10^3, 10^5] ensures an acceptable phase margin above 30
+    degrees". By its own equation (12), that holds on four fifths of this box.
     """
 
     title: ClassVar[str] = "RCC's phase margin (Fig 4)"
@@ -303,10 +302,9 @@ class RccMarginSurface(RccTarget):
 
 
 def share_above(surface: pd.DataFrame, degrees: float, least_ratio: float = 0.0) -> float:
-    """Return the share of grid points of a surface above a phase margin, among those with K_d / K_p of at
-    least a ratio.
+    """Return the share of grid points above a phase margin, among those with K_d / K_p of at least a ratio.
 
-    The grid is even in the gains' logarithms, so this is the share of the box's area in log-log axes.
+    The grid is even in the gains' logarithms, so this is a share of the area in log-log axes.
     """
     chosen = surface[surface["kd"] >= least_ratio * surface["kp"] * (1 - 1e-12)]
     return float((chosen["phase_margin_deg"] > degrees).mean())

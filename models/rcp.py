@@ -2,16 +2,16 @@
 
 Source: Dukkipati, "Rate Control Protocol (RCP)", thesis, Stanford 2007, chapter 3, and the authors' ns-2 code for the
 mean round trip D, which rises at once and falls slowly. With N flows, capacity C, a round trip of d without queue, and
-a rate that is updated once in a slot, of length D::
+a rate that is updated once per slot of length D::
 
     dR/dt = (R / D) (alpha (gamma C - y) - beta q / D) / (gamma C),   R <= gamma C
     dq/dt = y - C,  q >= 0
     y(t)  = N R(t - 2 d)
     dD/dt = w (r - D) / D,  r(t) = d + q(t - d) / C,  w = 1 for r > D, else (R / C) (r / D)
 
-Rates are stamped when packets leave the queue, so a rate arrives as traffic after d. That traffic is half a slot old
-when it is counted, on average, and the new rate half a slot when it is stamped: another d, for slots without a queue.
-Joining flows request the rate with one packet, and send at it a round trip later.
+Rates are stamped when packets leave the queue, so a rate takes effect at the queue after d. On average, traffic is half
+a slot old when it is counted, and the new rate half a slot when it is stamped: another d, for slots without a queue.
+Joining flows request the rate with one packet and send at that rate a round trip later.
 
 Fixed point: R* = gamma C / N and no queue, whatever alpha and beta.
 """
@@ -42,7 +42,7 @@ _WIRE_BYTES, _ACK_BYTES = 1048, 64
 
 @dataclass(frozen=True, kw_only=True)
 class RcpFluid(Model):
-    """Flows at the fixed point of one link, and others that join: by default one flow, and a second one.
+    """Flows at the fixed point of one link, and others that join: by default one each.
 
     >>> RcpFluid().fixed_point().to_dict()
     {'rate_bps': 5000000000.0, 'queue_bytes': 0.0}
@@ -77,13 +77,13 @@ class RcpFluid(Model):
         return pd.Series({"rate_bps": rate, "queue_bytes": 0.0})
 
     def integrate(self) -> Trajectory:
-        """Integrate from the fixed point of the flows before; states: rate and queue in bytes, mean round trip."""
+        """Integrate from the fixed point before the others join; states: rate and queue in bytes, mean round trip."""
         capacity, d = self.capacity_bps / 8, self.rtt_ps * 1e-12
         goal, joins = self.target * capacity, self.join_ps * 1e-12
 
         def slope(t: float, y: list[float], past: Past) -> tuple[float, ...]:
             rate, queue, mean = y[0], max(y[1], 0.0), y[2]
-            flows = self.flows + (self.joining if t >= joins + 1.5 * d else 0)  # asked, and on its way
+            flows = self.flows + (self.joining if t >= joins + 1.5 * d else 0)  # request, and way to the queue
             load = flows * past.one(t - 2 * d, 0)
             change = (self.alpha * (goal - load) - self.beta * queue / mean) / goal
             filling = load - capacity
@@ -113,7 +113,7 @@ class RcpFluid(Model):
         return pd.DataFrame({"integrated": late[["rate_bps", "queue_bytes"]], "fixed_point": self.fixed_point()})
 
     def scenario(self) -> Scenario:
-        """Return the same as packets, on a star: the flows before start at 0."""
+        """Return the equivalent scenario on a star; the first flows start at 0."""
         count = self.flows + self.joining
         return Scenario(
             network=topology.star(count + 1, rate=self.capacity_bps, delay=ps(self.link_delay_ps), buffer="32MB"),
@@ -132,7 +132,7 @@ class RcpFluid(Model):
         )  # fmt: skip
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return rate and queue: means over bins of the run."""
+        """Return rate and queue, averaged over bins of the run."""
         frame = self.solve().set_index("time_ps")
         return self._tidy(frame["rate_bps"], frame["queue_bytes"], result)
 

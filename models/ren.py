@@ -6,10 +6,10 @@ Queues are in packets of one MSS, T trials of n rounds are arrays of shape (T, n
 
 Choices where the equations are silent:
 
-- A queue is never negative, and no more flows leave than are active. Without a flow nothing is released.
-- Equation (1) speaks of round 1; with m_1 = 0 it would be negative. Here it holds whenever flows arrive
-  where none is active: the first BDP of one of them passes, the others queue.
-- The paper gives no number of rounds, of trials, nor how it averages: these are parameters
+- A queue is never negative, and no more flows leave than are active.
+- Equation (1) is for round 1, where m_1 = 0 would make it negative. Here it applies whenever flows arrive and none is
+  active: the first BDP of one of them passes, the others queue.
+- The paper gives neither the number of rounds and trials nor the kind of average: these are parameters
   (`rdmacc.models.ren_figures`).
 """
 
@@ -58,7 +58,7 @@ def departures_at_most(wanted: npt.ArrayLike, arrivals: npt.ArrayLike) -> Ints:
 def queue_lengths(arrivals: npt.ArrayLike, departures: npt.ArrayLike, bdp: float, *, is_ren: bool) -> Floats:
     """Return the queue at the end of each round, equations (1) to (4).
 
-    Two flows at once, then nothing (the paper's Fig 1 and 5): the backlog stays, or REN drains it.
+    Two flows at once, then none (the paper's Fig 1 and 5): the backlog stays, or REN drains it.
 
     >>> queue_lengths([2, 0, 0], [0, 0, 0], 2.0, is_ren=False).tolist()
     [2.0, 2.0, 2.0]
@@ -80,15 +80,15 @@ def queue_lengths(arrivals: npt.ArrayLike, departures: npt.ArrayLike, bdp: float
 
 
 def next_rate(rate: npt.ArrayLike, capacity: float) -> Floats:
-    """Return the rate one round later under REN, equation (5): twice it below C / 2, else C."""
+    """Return the rate one round later under REN, equation (5): doubled below C / 2, otherwise C."""
     now = np.asarray(rate, dtype=np.float64)
     return np.where(now < capacity / 2, 2 * now, capacity)
 
 
 def rounds_to_full(rate: npt.ArrayLike, capacity: float) -> Ints:
-    """Return the rounds until the rate is the capacity, equation (6).
+    """Return the rounds until the rate reaches the capacity, equation (6).
 
-    By equation (6) even a rate that is the capacity already takes one round.
+    By equation (6) it takes one round even if the rate is the capacity already.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def rate_per_round(rate: float, capacity: float, rounds: int) -> Floats:
 
 
 def throughputs(flows: int, departures: npt.ArrayLike) -> tuple[Floats, Floats, Ints]:
-    """Return throughput over capacity, and the flows that are left, when `flows` flows leave one by one.
+    """Return throughput over capacity, and the number of remaining flows, as `flows` flows leave.
 
     Equations (7) and (8) for REN, (9) for the traditional protocol; all flows share the link fairly and
     there is no queue at first.
@@ -144,12 +144,12 @@ def throughputs(flows: int, departures: npt.ArrayLike) -> tuple[Floats, Floats, 
 def drain_rounds(burst_flows: int, *, buffer_bdp: float = np.inf, feedback_rounds: int = 0) -> int:
     """Return the rounds from a burst's first packet until REN has drained it, by equation (3).
 
-    The link is full when the burst comes: it adds one BDP for each of its flows, and REN takes one BDP away
-    in each round. As printed, REN starts in the round of the burst. With `feedback_rounds` = 1 a mark
-    first travels to the sender and acts on the arrivals of the next round.
+    The link is full before the burst, which adds one BDP for each of its flows; REN drains one BDP per round. As
+    printed, REN starts in the round of the burst. With `feedback_rounds` = 1 a mark first travels to the sender and
+    affects the arrivals of the next round.
 
-    The paper's micro-benchmark, two flows into a 64 KB buffer at 48 us and 10 Gb/s: its section 5.2 says
-    that the queue is drained "in the next RTT".
+    In the paper's micro-benchmark, two flows into a 64 KB buffer at 48 us and 10 Gb/s, the queue is drained "in the
+    next RTT" (5.2).
 
     Examples
     --------

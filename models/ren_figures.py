@@ -1,9 +1,8 @@
-"""REN's figures 8 and 9 as models: a rate that doubles, and queue and utilisation under random arrivals and
-departures.
+"""REN's figures 8 and 9 as models: doubling rates; queue and utilisation under random arrivals and departures.
 
-The equations are in `rdmacc.models.ren`. Figure 9 leaves open how many rounds were computed, whether flows
-leave in (a), how the average is taken and how "strength" relates to the Poisson parameter; all are
-parameters here, and `sensitivity` shows how much they matter.
+The equations are in `rdmacc.models.ren`. Figure 9 leaves open the number of rounds, whether flows leave in (a), how the
+average is taken and how "strength" relates to the Poisson parameter; all are parameters here, and `sensitivity` shows
+how much they matter.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _LOOK = {_REN: (COLOURS["blue"], "o"), _TRADITIONAL: (COLOURS["vermilion"], "s")
 STRENGTHS = tuple(float(i) / 10 for i in range(1, 11))
 """Values on the horizontal axes of figure 9."""
 _MOST_DRAWS = 5_000_000
-"""Rounds in all trials: 15 s."""
+"""Upper bound on the rounds of all trials, which take 15 s."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RenRate(Model):
-    """Figure 8: the rate after bandwidth has become free, and the completion times that follow.
+    """Figure 8: the rate after bandwidth has become free, and the resulting completion times.
 
     >>> RenRate(start_fraction=0.15).evaluate().set_index("protocol").rounds_to_full.to_dict()
     {'REN': 3.0, 'traditional': nan}
@@ -59,7 +58,7 @@ class RenRate(Model):
         return pd.concat([shared.assign(rate_bps=ren * self.capacity_bps), other], ignore_index=True)
 
     def evaluate(self) -> pd.DataFrame:
-        """Return `protocol, rounds_to_full` (equation (6), missing for never) and `fct_ps` from T1 on."""
+        """Return `protocol, rounds_to_full` (equation (6); NaN for never) and `fct_ps`, counted from T1."""
         full = float(rounds_to_full(self.start_fraction, 1.0))
         slow_ps = self.message_bytes * 8e12 / (self.start_fraction * self.capacity_bps)
         rows = [(_REN, full, self._ren_fct_ps()), (_TRADITIONAL, np.nan, slow_ps)]
@@ -92,7 +91,7 @@ class RenRate(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class _RandomFlows(Model):
-    """Common to both parts of figure 9: for how long flows come and go, how often, and how many times."""
+    """Common to both parts of figure 9: number of rounds and trials, and how often flows come and go."""
 
     rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
     factor: float = param(
@@ -221,7 +220,7 @@ def sensitivity(model: RenQueue | RenUtilisation, strengths: Sequence[float] = S
 
 
 def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw a table of `sensitivity`: for each choice the ratio or gap between the two protocols."""
+    """Draw a table of `sensitivity`: the ratio or gap between the two protocols for each choice."""
     is_queue = "queue_packets" in table
     value = "queue_packets" if is_queue else "utilisation"
     with canvas(ax) as ax:

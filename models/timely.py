@@ -13,8 +13,8 @@ once per tau_i = max(Seg / R_i, D_min), by the queue of tau' = q / C + MTU / C +
 with w rising from 0 at g = -1/4 to 1 at 1/4 and q_ref = C T_low.
 
 TIMELY has no fixed point: with g = 0 rates still rise. If g = 0 meant "hold" (`is_strict`), every split of C with the
-queue between the thresholds would be one: where flows end would depend on where they start. Patched TIMELY has exactly
-one: equal rates and q* = q_ref (1 + N delta / (beta C)), as long as that is below C T_high.
+queue between the thresholds would be one, so the final rates would depend on the initial ones. Patched TIMELY has
+exactly one: equal rates and q* = q_ref (1 + N delta / (beta C)), as long as that is below C T_high.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def weight(gradient: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class TimelyFluid(Model):
-    """N flows under TIMELY through one queue; the first may start at another rate than the others.
+    """N flows under TIMELY through one queue; the first may start at a different rate.
 
     >>> TimelyFluid(t_low_ps="50us").low_bytes
     62500.0
@@ -146,7 +146,7 @@ class TimelyFluid(Model):
         )  # fmt: skip
 
     def solve(self) -> pd.DataFrame:
-        """Return `time_ps, queue_bytes`, and of the first and each other flow `rate_*_bps, gradient_*`."""
+        """Return `time_ps, queue_bytes`, and `rate_*_bps, gradient_*` of the first and each other flow."""
         path = self.integrate()
         queue, first, gradient_first, other, gradient_other = path.state.T
         return pd.DataFrame(
@@ -173,8 +173,7 @@ class TimelyFluid(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class PatchedTimelyFluid(TimelyFluid):
-    """TIMELY with the paper's patch: a reference queue, and a weight instead of a switch between rise and
-    fall.
+    """TIMELY with the paper's patch: a reference queue, and a weight instead of a switch between increase and decrease.
 
     >>> PatchedTimelyFluid(flows=2).fixed_point().round(0).to_dict()
     {'queue_bytes': 78125.0, 'rate_bps': 5000000000.0, 'gradient': 0.0}
