@@ -1,4 +1,4 @@
-"""The figures and tables of the papers, as objects that anyone can rerun.
+"""The figures and tables of the papers, as objects that can be rerun.
 
 >>> from rdmacc.experiments import experiment
 >>> figure = experiment("dart.fig2")

@@ -1,7 +1,7 @@
-"""All that a figure needs, in one import: ``from rdmacc.experiments.api import *``.
+"""Everything that a figure needs, in one import: ``from rdmacc.experiments.api import *``.
 
-Experiments, points, claims and their bands, readings, and helpers for tables, traces and pictures; what describes a
-scenario; and of Python and its libraries what most figures use: `np`, `pd`, `nx`, `npt`, `partial`, `replace` and such.
+Experiments, points, claims and their bands, readings, and helpers for tables, traces and plots; the parts of a
+scenario; and common names of Python and its libraries: `np`, `pd`, `nx`, `npt`, `partial`, `replace` and others.
 """
 
 import math
@@ -62,4 +62,4 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 else:
-    Axes = Figure = object  # only annotations name them, and matplotlib takes long to import
+    Axes = Figure = object  # for annotations only: matplotlib is slow to import

@@ -1,1 +1,1 @@
-"""Toy (Nobody, Nowhere 2030): a paper that does not exist. Copy the folder to begin one that does."""
+"""Toy (Nobody, Nowhere 2030): a fictitious paper. Copy this folder to start a real one."""

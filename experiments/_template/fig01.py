@@ -1,14 +1,14 @@
 """Toy, figure 1: senders that start together share their receiver's link.
 
-Links of 100 Gb/s and 1 us, 64 KB from each sender (section 4). The paper does not give the switch's buffer: it is
-rdmacc's default. Quick has 2 and 8 senders, paper scale 2 to 32.
+Links of 100 Gb/s and 1 us, 64 KB from each sender (section 4). The paper does not give the switch's buffer; rdmacc's
+default is used. Quick scale has 2 and 8 senders, paper scale 2 to 32.
 """
 
 from rdmacc.experiments.api import *
 
 LOOKS = {"toy": ("Toy", "blue"), "dcqcn": ("DCQCN", "vermilion")}
 PUBLISHED = {"toy": [(2, 1.1), (8, 1.1)]}
-"""Completion times over those of a fair share, read off the figure to 0.05."""
+"""Completion times relative to a fair share, read off the figure to 0.05."""
 START_PS = {"together": 0, "within a round trip": us(4)}
 
 
@@ -19,7 +19,7 @@ def incast(senders: int, within_ps: int, seed: int) -> pd.DataFrame:
 
 
 def by_senders(rows: pd.DataFrame, quantity: str, scheme: str = "toy") -> dict[str, float]:
-    """Return a number of a scheme by the number of senders."""
+    """Return a quantity of a scheme by number of senders."""
     found = wide(rows)
     return {f"{row.senders} senders": row[quantity] for _, row in found[found["scheme"] == scheme].iterrows()}
 

@@ -5,16 +5,16 @@ Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc
 `experiments/dart/readings.toml` lists what the paper leaves open. All figures also assume:
 
 - Load is a fraction of the ToRs' uplinks, which are oversubscribed. Long flows have 1 MB and arrive as a Poisson
-  process, so a run of milliseconds has many of them. With one flow of 1 GB from each host, as VI-A has it, nothing
-  sets the long flows' load: a reading, for 16 ms.
-- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with six independent seeds,
-  but with one in the readings that change a parameter. All schemes have the same flows at the same seed. At 20% of the
-  typical mix that makes some 40,000 flows of 8 KB.
+  process, so a run of milliseconds has many of them. With one flow of 1 GB from each host, as in VI-A, nothing sets the
+  long flows' load; this is a reading, run for 16 ms.
+- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point runs with six independent seeds, with one
+  in readings that change a parameter. All schemes have the same flows for the same seed, some 40,000 of 8 KB in the
+  typical mix at 20%.
 - Latency runs from the start of a message until the receiver has its last byte, and includes the 300 us that DCTCP
   spends in the operating system.
-- Throughput is the mean of size / latency over all flows; in a reading of figure 13 over long flows.
-- A flow that is unfinished 100 ms after the first arrival counts with the time it has taken so far.
-- Switches share their buffers as `rdmacc.Pfc` does; under DCTCP they drop at the tail. Deflection considers only the
+- Throughput is the mean of size / latency over all flows; in a reading of figure 13, over long flows.
+- A flow that is unfinished after 100 ms counts with the time it has taken so far.
+- Switches share their buffers as in `rdmacc.Pfc`; under DCTCP they use tail drop. Deflection considers only the
   queue, not whether PFC has paused the link.
 """
 
@@ -27,7 +27,7 @@ from .setup import *
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
 """Loads of each mix (tables I and II)."""
 NOTICEABLE = 0.05
-"""A gain below this is within what other seeds change: it has no direction."""
+"""Smaller gains are within the variation between seeds and count as no gain."""
 SEEDS = 6
 """Runs of a point at paper scale."""
 WARM_UP_PS = ms(2)
@@ -36,21 +36,21 @@ PERSISTENT_UNTIL_PS = ms(16)
 ARRIVALS = {"quick": "3ms", "paper": "10ms"}
 ENDLESS_BYTES = 10**9
 REPORTED_BYTES = 8_000
-"""The flows whose latency the paper reports (VI-B)."""
+"""Size of the flows whose latency the paper reports (VI-B)."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Queue pairs and incasts of a reading."""
+    """How a reading assigns queue pairs and incasts."""
 
     is_kept: bool
-    """A host has one queue pair per other host. Otherwise each message has its own, except under DASR (III-B)."""
+    """One queue pair per pair of hosts. Otherwise one per message, except under DASR (III-B)."""
     groups: int | None
-    """Groups of a receiver and its senders; None: each incast has others."""
+    """Number of fixed groups of a receiver and its senders; None: each incast draws new ones."""
 
 
 def kept(groups: int) -> str:
-    """Return the label of runs with so many groups, in which rates outlive messages."""
+    """Return the label of runs with this number of groups, in which rates outlive messages."""
     return f"kept, {groups} groups"
 
 
@@ -67,7 +67,7 @@ TRAFFIC = {
 }
 """Traffic by the label of the runs."""
 DEFAULT_READING = BY_LOAD
-"""Claims are judged by these runs: at each load, those with `groups_by_load` groups."""
+"""The runs by which claims are judged: those with `groups_by_load` groups."""
 BOTH = (DEFAULT_READING, FRESH)
 """Labels of the readings that pictures show."""
 LONG_WINDOW, TIMELY_20 = "long window", "TIMELY's 20 us"
@@ -95,15 +95,15 @@ class ClosCase:
     changes: tuple[tuple[str, Any], ...] = ()
     """Parameters of the scheme."""
     is_persistent: bool = False
-    """Each host has one long flow of 1 GB from the start on; the load sets the short flows alone."""
+    """Each host has one long flow of 1 GB from the start; the load then only covers short flows."""
 
     def __post_init__(self) -> None:
-        if self.reading == BY_LOAD:  # a run that two readings share is one case
+        if self.reading == BY_LOAD:  # readings may share a run
             object.__setattr__(self, "reading", kept(groups_by_load(self.load)))
 
     @property
     def differences(self) -> str:
-        """Everything but scheme, mix and load, in words."""
+        """All parameters except scheme, mix and load, in words."""
         parts = [f"degree {self.degree}"] if self.degree != 16 else []
         parts += [f"{self.short_bytes} B"] if self.short_bytes else []
         parts += [f"starts within {self.jitter}"] if self.jitter else []
@@ -141,7 +141,7 @@ def mix_on_clos(load: float, mix: str, **options: Any) -> pd.DataFrame:
 
 @cache
 def metered(name: str, **changes: Any) -> Scheme:
-    """Return a scheme of Dart's preset with meters of its packets."""
+    """Return a scheme of Dart's preset with packet meters."""
     scheme = PRESET[name].replace(**changes)
     return replace(scheme, control=(PacketMeter(), *scheme.control, MarkMeter()))
 
@@ -159,11 +159,11 @@ CHANGED = {
     SPREAD_STARTS: ClosCase("dart", "typical", 0.2, jitter=STARTS_WITHIN).differences,
     ENDLESS: ENDLESS,
 }
-"""The label `changes` of the runs that differ from the default in one parameter, by reading."""
+"""The label `changes` of runs that change one parameter, by reading."""
 
 
 class ClosFigure(CaseFigure):
-    """A figure or a table of these runs. They reuse each other's stored points."""
+    """A figure or table of these runs; all share their stored points."""
 
     name = "dart.clos"
 
@@ -197,7 +197,7 @@ class ClosFigure(CaseFigure):
         is_late = (flows["status"] != "finished") & (flows["size_bytes"] < ENDLESS_BYTES)
         short = met[is_short.to_numpy()]
         arrived = short["arrived_packets"].sum()
-        nic = 1 - result.plan.scheme.marks_at_nic  # links that it misses
+        nic = 1 - result.plan.scheme.marks_at_nic  # the meter misses the sender's link
         in_order = flows["retransmissions"].to_numpy() == 0
         marks = ports["marked_packets"]
         numbers = {
@@ -244,7 +244,7 @@ def cases(
 
 
 def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFrame:
-    """Return the rows of a label of `TRAFFIC`, or of `BY_LOAD`."""
+    """Return the rows with a label of `TRAFFIC`, or those of `BY_LOAD`."""
     if reading != BY_LOAD:
         return rows[having(rows, reading=reading)]
     labels = {load: kept(groups_by_load(load)) for load in rows["load"].unique()}
@@ -252,9 +252,9 @@ def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFra
 
 
 def changed(rows: pd.DataFrame, name: str) -> pd.DataFrame | None:
-    """Return the rows, with runs that differ in a parameter in place of the same runs without; None if there are none.
+    """Return the rows with changed runs in place of the unchanged ones; None if there are no changed runs.
 
-    A mix and load without such runs has no rows.
+    Mixes and loads without changed runs are left out.
     """
     is_changed = having(rows, changes=name)
     others, rows = rows[is_changed].assign(changes=""), rows[~is_changed]
@@ -264,10 +264,10 @@ def changed(rows: pd.DataFrame, name: str) -> pd.DataFrame | None:
 
 
 def drawn_readings(rows: pd.DataFrame) -> list[str]:
-    """Return the labels of the readings to draw: those of `BOTH`, or whatever the rows have."""
+    """Return the labels of the readings to draw: those of `BOTH` that the rows have, or all that they have."""
     return [one for one in BOTH if len(of_reading(rows, one))] or [*rows["reading"].unique()]
 
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str = "") -> pd.Series[float]:
-    """Return a quantity by load, the mean over seeds."""
+    """Return the mean of a quantity over seeds, by load."""
     return by_load(rows, quantity, scheme=scheme, mix=mix, changes=changes).mean()

@@ -1,7 +1,7 @@
-"""Dart, figure 10: is there a setting of InfiniBand's control that gives the baseline which the paper measured?
+"""Dart, figure 10: does any setting of InfiniBand's congestion control reproduce the paper's baseline?
 
-V-B names the scheme, but gives no settings. Varied in the incast of 16 senders: the steps up for each BECN, the period
-of the steps down, and the table of delays, LLNL's or one whose every step adds a packet's time. Setup:
+V-B names the scheme, but gives no settings. Varied in the incast of 16 senders: the steps up per BECN, the period of
+the steps down, and the delay table: LLNL's, or one in which every step adds a packet's time. Setup:
 `rdmacc.experiments.dart.fig10`.
 """
 
@@ -22,7 +22,7 @@ _LONG_FLOW = "long flow"
 
 
 def _by_setting(table: pd.DataFrame) -> dict[Any, pd.Series]:
-    """Return median and p99 over DASR's, and by how much the long flow is slower than beside DASR, by setting."""
+    """Return median and p99 relative to DASR's, and the long flow's slow-down relative to DASR, by setting."""
     rows = wide(table).set_index("setting")[[*(f"{name} FCT" for name in _LATENCIES), _LONG_FLOW]]
     ratios = (rows / rows.loc[_DASR]).set_axis([*_LATENCIES, _LONG_FLOW], axis=1).drop(_DASR)
     return dict(ratios.assign(**{_LONG_FLOW: 1 - ratios[_LONG_FLOW]}).iterrows())

@@ -1,10 +1,10 @@
-"""Dart, figures 1 and 15: a second flow joins, and both have to find their half of the link.
+"""Dart, figures 1 and 15: a second flow joins, and both converge to half of the link.
 
 Three servers and a switch, 10 Gb/s, links of 5 us (VI-D). The second flow starts 15 RTTs after the first. All schemes
 are those of the preset; RCP has alpha = beta = 0.4 (VI-D). Assumed: flows have converged once both rates stay within
-10% of half the line (RCP's keep swinging by a few percent), and have reached it when they are first within 5% of it.
-Times count from the arrival of the second flow's first packet. TIMELY has a window and no pacing here (VI-A): its rate
-is the arrivals of two RTTs, headers included.
+10% of half the line (RCP's keep oscillating by a few percent), and have reached it when they are first within 5%. Times
+count from the arrival of the second flow's first packet. TIMELY has a window and no pacing here (VI-A), so its rate is
+measured by the arrivals of two RTTs, with headers.
 """
 
 from ..api import *
@@ -12,11 +12,11 @@ from .setup import *
 
 HALF_BPS = LINE_BPS / 2
 RTT_PS = us(20) + 2 * PACKET_PS
-"""Propagation, and a full packet on two links; results are in base RTTs, which have the ACK's time too."""
+"""Propagation and a full packet on two links; results are in base RTTs, which also include the ACK."""
 _JOIN_PS = 15 * RTT_PS
 _CONVERGED, _REACHED = 0.1, 0.05
 ABOUT_ONE = AtMost(2)
-"""RTTs that count as Dart's single one."""
+"""RTTs that still count as Dart's single RTT."""
 NAMES = {"dart": "Dart", "rcp": "RCP", "dcqcn": "DCQCN", "timely": "TIMELY"}
 
 
@@ -69,7 +69,7 @@ def measure_convergence(point: Point, result: Result) -> pd.DataFrame:
 
 
 def _throughput(packets: pd.Series, result: Result, every_ps: int) -> pd.Series:
-    """Return a flow's rate of arriving payload, averaged over equal times."""
+    """Return the rate at which a flow's payload arrives, averaged over equal intervals."""
     edges = np.arange(0, result.now_ps, every_ps)
     counts = packets.to_numpy()[np.searchsorted(packets.index, edges, side="right") - 1]
     payload_bits = 8e12 * result.plan.scheme.payload_bytes
@@ -77,7 +77,7 @@ def _throughput(packets: pd.Series, result: Result, every_ps: int) -> pd.Series:
 
 
 def _latest(times: Iterable[float]) -> float:
-    return float(np.max([*times]))  # NaN if one of them is
+    return float(np.max([*times]))  # NaN if any is
 
 
 def rtts(table: pd.DataFrame, name: str, quantity: str = "converged") -> float:
@@ -86,7 +86,7 @@ def rtts(table: pd.DataFrame, name: str, quantity: str = "converged") -> float:
 
 
 def rtts_or_watched(table: pd.DataFrame, *names: str) -> Measured:
-    """Return schemes' times to converge, or how long they were watched if they did not."""
+    """Return the convergence times of schemes, or the observed time if they did not converge."""
     taken = {name: rtts(table, name) for name in names}
     never = [NAMES[name] for name, value in taken.items() if np.isnan(value)]
     numbers = {

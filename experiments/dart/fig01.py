@@ -1,4 +1,4 @@
-"""Dart, figure 1: RTTs until two flows share a link, inferred step by step or told by the receiver.
+"""Dart, figure 1: RTTs until two flows share a link, if rates are found step by step or sent by the receiver.
 
 Setup and assumptions: `rdmacc.experiments.dart.convergence`. The paper also quotes NUMFabric and EyeQ, which are not
 simulated.

@@ -1,7 +1,7 @@
 """Dart, figure 2: two long flows to one receiver share its link.
 
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: the second flow starts 500 us after the first. The queue is the
-sum over the ports on the last three hops to the receiver, since the two paths may meet at any of them.
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: the second flow starts 500 us after the first. The queue is summed
+over the ports of the last three hops to the receiver, since the paths may meet at any of them.
 """
 
 from ..api import *
@@ -18,7 +18,7 @@ _LINE, _HALF = AtLeast(0.97), Within(1, by=0.03)
 
 
 def _in(phase: str, shares: Mapping[str, tuple[str, int]], rows: pd.DataFrame) -> dict[str, float]:
-    """Return rates of a phase, each over a part of the line, and n."""
+    """Return n and the rates of a phase, each relative to a share of the line."""
     rates = {name: row_of(rows, "long")[f"{of}, {phase}"] * parts / LINE_BPS for name, (of, parts) in shares.items()}
     return rates | {"n": row_of(rows, "long")[f"n, {phase}"]}
 

@@ -1,7 +1,7 @@
-"""Dart, figure 3: a long flow among short ones backs off to its share, for as long as they last.
+"""Dart, figure 3: a long flow backs off to its share while short flows last.
 
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: k is 4 and 16. Short flows have 8 KB, which fits into one RTT, or
-256 KB, which outlasts it. They start at the same instant, from senders spread over the other pods.
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: k is 4 and 16. Short flows have 8 KB, less than an RTT, or 256 KB,
+more than an RTT. They start at the same instant, from senders spread over the other pods.
 """
 
 from rdmacc.topology.base_times import base_fct_ps
@@ -28,7 +28,7 @@ def _earlier(rows: pd.DataFrame) -> Measured:
 
 
 def _stable(n: pd.Series, count: int) -> tuple[float, float]:
-    """Return when n first has a value, and when it changes again; NaN if it never has it."""
+    """Return when n first has a value and when it next changes; NaN if it never does."""
     begin = n.index[n == count]
     if not len(begin):
         return float("nan"), float("nan")
@@ -99,7 +99,7 @@ class Figure3(Experiment):
         ack_bytes = plan.scheme.ack_bytes
         ack_ps = int(base_fct_ps(plan.fabric, plan.dst[k], plan.src[k], ack_bytes, ack_bytes, 0))
         begin_ps, end_ps = _stable(n, k + 1)
-        # The long flow hears of n in the ACK of its next packet, and of the next n in a later one.
+        # The long flow learns n from the ACK of its next packet, and the next n from a later one.
         held = result.samples(f"received_packets {k}").index
         heard_ps, past_ps = (_next(held, time_ps) + ack_ps for time_ps in (begin_ps, end_ps))
         short = flows.iloc[:k]

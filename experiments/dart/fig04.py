@@ -1,8 +1,8 @@
-"""Dart, figure 4: who is in the active unique sender set (AUSS), by the handlers alone and in two scenarios.
+"""Dart, figure 4: members of the active unique sender set (AUSS), by the handlers alone and in two scenarios.
 
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. In "overlap" two incasts overlap in one
-sender, S, as in III-B; look-ahead announces S with each. In "silent" S is announced and starts only after 2.5 s, more
-than the 2 s after which soft state expires.
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. In "overlap" two incasts share one
+sender, S, as in III-B; look-ahead announces S with each. In "silent" S is announced but starts only after 2.5 s, when
+its soft state has expired (2 s).
 """
 
 from rdmacc.experiments.dart.receiver import DasrReceiver
@@ -26,11 +26,11 @@ EXPECTED_STEPS = (
     ("S ends the third", 1, 0),
     ("T ends its message", 0, 0),
 )
-"""Event, size of the set, S's messages in flight: figure 4, (a) and (b), step by step."""
+"""Steps of figure 4, (a) and (b): event, size of the set, S's messages in flight."""
 
 
 def walk() -> list[tuple[str, int, int]]:
-    """Return the steps of `EXPECTED_STEPS` as the handlers count them."""
+    """Return the steps of `EXPECTED_STEPS` with the handlers' counts."""
     receiver = DasrReceiver()
     first, second, third = (receiver.message("S") for _ in range(3))
     other = receiver.message("T")
@@ -46,7 +46,7 @@ def walk() -> list[tuple[str, int, int]]:
 
 
 def expire() -> dict[str, float]:
-    """Return how the handlers treat a sender that falls silent in the middle of a message."""
+    """Return how the handlers treat a sender that stops in the middle of a message."""
     receiver = DasrReceiver()
     message = receiver.message("S", packets=4)
     receiver.receive(message)

@@ -1,9 +1,9 @@
-"""Dart, figure 5: receiver congestion or not, by the handlers alone and in four scenarios.
+"""Dart, figure 5: receiver and non-receiver congestion, by the handlers alone and in four scenarios.
 
 Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star for receiver congestion, a dumbbell for the others, all
 flows long. "network" has two flows to different receivers through one link, "network of 8" has eight. In "both", S1
 shares that link with two flows to other receivers, and its receiver with S2, which does not cross the link. "A few RTT"
-is taken as five.
+is read as five.
 """
 
 from rdmacc.experiments.dart.receiver import DasrReceiver
@@ -30,7 +30,7 @@ EXPECTED = {
 
 FEW_RTT = 5
 _LASTS_PS = us(400)
-"""How long an input is applied: more than six base RTTs of 60 us."""
+"""Duration of an input: more than six base RTTs of 60 us."""
 
 
 def transition(state: int, seen: str) -> dict[str, float]:
@@ -144,7 +144,7 @@ class Figure5(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         states, cnp = result.samples("state"), result.samples("CNP")
         end = result.now_ps
-        cnps = pd.Series(range(len(cnp)), index=cnp.index)  # each change is a CNP, the first sample is not
+        cnps = pd.Series(range(len(cnp)), index=cnp.index)  # each change is a CNP, except the first sample
         numbers: dict[str, tuple[float, str]] = {
             "base RTT": (int(result.plan.host_base_rtt_ps.max()), "ps"),
             "CNPs": (int(result.counters["cnps"]), ""),

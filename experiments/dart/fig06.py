@@ -1,10 +1,10 @@
-"""Dart, figure 6: a short flow takes a detour of two hops around a congested link, and still arrives sooner.
+"""Dart, figure 6: a short flow detours around a congested link in two extra hops, and still arrives sooner.
 
 Setup: `rdmacc.experiments.dart.setup`. Also assumed: two leaves, a spare leaf and two spines. S1 and S2 are on the
 first leaf, whose only uplink goes to spine0, at 40 Gb/s; D1 and D2 are on the second. Two bursts from S1's leaf to D1
 build a queue on the link from spine0 to D1's leaf just before the first packet of an 8 KB message from S2 to D2 arrives
-there. The message is sent in many rounds, each with another hash. In some, the spare leaf recovers through spine0,
-which leads back to the congested link ("way back"); the figure draws the other case.
+there. The message is sent in many rounds with different hashes. In some, the spare leaf forwards through spine0, back
+to the congested link ("way back"); the figure draws the other case.
 """
 
 from rdmacc.experiments.dart.paths import disorders, hops, visits
@@ -36,7 +36,7 @@ def detour() -> Graph:
 
 
 def _rounds(burst_packets: int, rounds: int) -> pd.DataFrame:
-    """Return rounds of two bursts to D1 and, as they end, a short message to D2."""
+    """Return rounds of two bursts to D1 and a short message to D2 as the bursts end."""
     rows = []
     for start in range(0, rounds * ms(1), ms(1)):
         rows += [(one, "D1", burst_packets * PAYLOAD_BYTES, ps(start)) for one in ("S1", "S1'")]
@@ -54,7 +54,7 @@ def _extra_hops(rows: pd.DataFrame) -> Measured:
 
 
 def _gains(rows: pd.DataFrame, scheme: str, quantity: str) -> pd.DataFrame:
-    """Return, by burst, the delay in the queue and the gain of deflected messages over it."""
+    """Return the queueing delay and the gain of deflected messages, by burst size."""
     queued = chosen(rows, scheme="none").set_index("packets")["delay"]
     deflected = chosen(rows, scheme=scheme).set_index("packets")[quantity]
     gains = pd.DataFrame({"queue": queued, "gain": queued - deflected}).dropna()
@@ -93,7 +93,7 @@ class Figure6(Experiment):
     )  # fmt: skip
 
     bursts = (4, 8, 12, 16, 20, 30, 45, 60)
-    """Packets of each of the two bursts, so about the queue when both are through."""
+    """Packets in each of the two bursts, which is about the queue after both."""
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         rounds, bursts = (4, self.bursts[1::2]) if check_scale(scale) == "quick" else (100, self.bursts)

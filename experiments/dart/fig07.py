@@ -1,10 +1,10 @@
 """Dart, figure 7: the deflected flow table (DFT), by its handlers alone and in networks.
 
 Setup: `rdmacc.experiments.dart.setup`. Also assumed: "order" has messages of up to 100 KB between random hosts of a fat
-tree, enough to congest it in many places. To put the table under stress, all of them may be deflected, not just those
-of up to 8 KB. "typical" is the evaluation's mix, without its warm-up: at quick scale on a small Clos with the same
-oversubscription of 4 and long flows of 200 KB, to have some in 0.5 ms, at paper scale on the evaluation's own.
-Deflections, order, lanes and the entries in use are all read from the packet trace.
+tree, enough to congest it in many places. To stress the table, all of them may be deflected, not just those of up to 8
+KB. "typical" is the evaluation's mix without warm-up, at paper scale on the evaluation's Clos, at quick scale on a
+small one with the same oversubscription of 4 and long flows of 200 KB, so that 0.5 ms contain some. Deflections, order,
+lanes and the entries in use are all read from the packet trace.
 """
 
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
@@ -28,8 +28,8 @@ EXPECTED_STEPS = (
     ("0xBC again", ROUTED, 7),
     ("0x78 starts, long queue", 12, 8),
 )
-"""Event, the port that the packet leaves by (-1: that of its route), entries in use afterwards. The figure shows one
-entry, id 0xBC to port 12; the rest of the example is assumed."""
+"""Event, output port of the packet (-1: that of its route), entries in use afterwards. The figure shows one entry, id
+0xBC to port 12; the rest of the example is assumed."""
 _HANDLERS: Any = FlowDeflection
 DEFLECTION = next(part for part in PRESET["dart"].switch if isinstance(part, FlowDeflection))
 STEP = next(part for part in PRESET["dart"].switch if isinstance(part, EcnStep))
@@ -40,7 +40,7 @@ class _Header(Packet):
 
 
 def walk() -> list[tuple[str, int, int]]:
-    """Return the steps of `EXPECTED_STEPS` as the handlers take them."""
+    """Return the steps of `EXPECTED_STEPS` with the handlers' results."""
     params, chip = DEFLECTION, FlowDeflection.Chip()
 
     def send(number: int, psn: int, queue_bytes: int) -> int:
@@ -72,13 +72,13 @@ def walk() -> list[tuple[str, int, int]]:
 
 
 def _steps(rows: pd.DataFrame) -> list[tuple[str, float, float]]:
-    """Return the steps of `EXPECTED_STEPS` as the table has them."""
+    """Return the steps of `EXPECTED_STEPS` from the table."""
     found = row_of(rows, "handlers")
     return [(event, found[f"{event}: port"], found[f"{event}: entries"]) for event, *_ in EXPECTED_STEPS]
 
 
 def _walked(table: pd.DataFrame) -> list[list[str]]:
-    """Return the walk as a list: what happens, where the packet goes, entries in use; what is not as expected."""
+    """Return the steps in words: event, output, entries in use; "(!)" marks unexpected ones."""
     return [
         [event + " (!)" * ((event, port, used) != expected), "its route" if port == ROUTED else f"port {port:.0f}",
          f"{used:.0f}"]
@@ -112,7 +112,7 @@ def _occupied(rows: pd.DataFrame) -> Measured:
         f"{load}: p99 {row['entries, p99']:.0f}, 4 to 8 for {show(row['entries, 4 or more'], '%')}"
         for load, row in rows.iterrows()
     ]
-    # A full table hides how many more there would be.
+    # A full table hides further demand.
     return Measured({"median": rows["entries, median"], "all 8": rows["entries, full"]}, "; ".join(words))
 
 
@@ -240,7 +240,7 @@ class Figure7(Experiment):
 
 
 def _random_messages(hosts: int, count: int, seed: int) -> pd.DataFrame:
-    """Return messages of up to 100 KB between random hosts, as fast as three in four of them can send."""
+    """Return messages of up to 100 KB between random hosts, at the rate of three quarters of their links."""
     rng = workload.stream(seed, workload.PAIRS)
     size = rng.integers(1, 100_000, size=count, endpoint=True)
     window_ps = round(size.sum() * 8e12 / (0.75 * hosts * 10e9))

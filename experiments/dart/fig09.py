@@ -31,7 +31,7 @@ def _edges(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _as_published(parts: pd.DataFrame) -> pd.Series:
-    """Return the time that the paper measured, on R's clock (figure 8): t_cpu + t_b + t_f', in ps."""
+    """Return the time that the paper measured on R's clock (figure 8): t_cpu + t_b + t_f', in ps."""
     return parts["t_cpu"] + parts["t_b"] + parts["t_f'"]
 
 
@@ -105,7 +105,7 @@ class Figure9(Experiment):
         is_quick = check_scale(scale) == "quick"
         messages, count = (64, 3) if is_quick else (32 * 1024, 5)
         epochs, more = (16, 24) if is_quick else (1024, 100)
-        # While SFS is active, LFS sends as much as SFS; in a gap as long, twice as much.
+        # LFS sends as much as SFS during a burst, and twice as much in a gap of the same length.
         burst_ps = round(2 * messages * MESSAGE * 8e12 / TESTBED_LINE_BPS)
         bursts = [(round((0.5 + 2 * number) * burst_ps), messages) for number in range(count)]
         work = partial(messages_to_r, {LFS: [(0, 3 * count * messages)], SFS: bursts})
@@ -125,7 +125,7 @@ class Figure9(Experiment):
         flows = flows.assign(end_ps=flows["start_ps"] + flows["fct_ps"].astype(np.int64))
         ends = np.sort(flows.loc[flows["src"] == LFS, "end_ps"].to_numpy())[group - 1 :: group]
         rate = group * MESSAGE * 8e12 / np.diff(ends)
-        # A group counts as with SFS, or without, if that holds all the time.
+        # A group counts only if SFS is active, or inactive, all the time.
         of_sfs = flows[flows["src"] == SFS].groupby("start_ps")["end_ps"].max()
         active = np.zeros(len(rate))
         for start, end in zip(of_sfs.index.tolist(), of_sfs.tolist(), strict=True):

@@ -2,7 +2,7 @@
 
 The testbed (V) has 20 hosts on one switch with ports of 56 Gb/s. A host achieved 43 Gb/s: here hosts send at 43 Gb/s,
 the aggregator's link carries 56, and DASR apportions 43. Every 100 ms each sender of an incast sends 256 KB to the
-aggregator, after a random delay of up to 100 us. Another host sends to it all the time (V-B). Assumed: packets of 4 KB;
+aggregator, after a random delay of up to 100 us. Another host has a long flow to it (V-B). Assumed: packets of 4 KB;
 InfiniBand's control with Gran et al.'s settings, as the paper gives none (`rdmacc.experiments.dart.control_table`
 varies them); DASR without look-ahead, in the NIC (the paper's runs in software and paces messages); 30 rounds. At quick
 scale the rounds are 3 ms apart, too close for InfiniBand's long flow, which takes 19.5 ms to return to line rate.
@@ -27,7 +27,7 @@ def _messages(degree: int, rounds: int, period_ps: int, seed: int) -> pd.DataFra
 
 
 def incasts(degree: int, scheme: str, scale: str, seed: int, **changes: Any) -> Scenario:
-    """Return the incasts of a degree beside the long flow under a scheme of the preset, changed."""
+    """Return the scenario of incasts and the long flow, under a scheme of the preset with changes."""
     rounds, period_ps = (3, ms(3)) if scale == "quick" else (30, ms(100))
     return Scenario(
         network=topology.dart_testbed,
@@ -39,7 +39,7 @@ def incasts(degree: int, scheme: str, scale: str, seed: int, **changes: Any) -> 
 
 
 def latencies(result: Result) -> dict[str, tuple[float, str]]:
-    """Return completion times of the incasts, and the long flow's throughput."""
+    """Return the incasts' completion times and the long flow's throughput."""
     flows = result.flows.iloc[:-1]
     medians = flows["fct_ps"].astype(np.float64).groupby(flows["group"].astype(int)).median()
     few = max(len(medians) // 20, 1)
@@ -104,7 +104,7 @@ def _spread(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _from_release(table: pd.DataFrame) -> dict[str, float]:
-    """Return InfiniBand's median from a round's arrival over the time of a message that has the link to itself."""
+    """Return InfiniBand's median FCT relative to the time of a message alone on the link."""
     dasr = PRESET["dasr-no-look-ahead"].replace(payload_bytes=TESTBED_PAYLOAD_BYTES)
     packets = size_bytes("256KiB") / TESTBED_PAYLOAD_BYTES
     alone_ps = packets * dasr.wire_bytes * 8e12 / rate_bps(TESTBED_HOST_RATE) + 2 * us(3)
@@ -152,7 +152,7 @@ class Figure10(Experiment):
         ]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        levels = pd.Index(range(0, 1001), name="time_ps")  # of the distribution, in thousandths
+        levels = pd.Index(range(0, 1001), name="time_ps")  # quantiles, in thousandths
         fct_ps = pd.Series(np.quantile(_sorted_fct_ps(result), levels / 1000), levels)
         return tidy(point.name, latencies(result), {"FCT by level": (fct_ps, "ps")})
 

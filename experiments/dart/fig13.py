@@ -1,7 +1,4 @@
-"""Dart, figure 13: throughput of all flows at 1,024 hosts; in a reading, of long flows.
-
-Setup: `rdmacc.experiments.dart.clos`.
-"""
+"""Dart, figure 13: throughput of all flows, or of long flows, at 1,024 hosts. Setup: `rdmacc.experiments.dart.clos`."""
 
 from ..api import *
 from .clos import *
@@ -74,7 +71,7 @@ class Figure13(LoadFigure):
     )  # fmt: skip
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows of a reading; for long flows' throughput, that in the place of all flows'."""
+        """Return the rows of a reading; `LONG_FLOWS` replaces the throughput of all flows."""
         if reading != LONG_FLOWS:
             return super().under(table, reading)
         if not having(table, quantity=_GOODPUT_OF_LONG).any():

@@ -1,4 +1,4 @@
-"""Dart, figure 14: what each of Dart's techniques contributes to the tail, in the typical mix (VI-C).
+"""Dart, figure 14: the contribution of each of Dart's techniques to the tail, in the typical mix (VI-C).
 
 Setup and assumptions: `rdmacc.experiments.dart.clos`.
 """
@@ -11,7 +11,7 @@ PUBLISHED_RATIOS = {
     ("pri-q", 0.2): 1.0, ("iofd", 0.2): 0.69, ("dasr", 0.2): 0.21, ("dart", 0.2): 0.16,
     ("iofd", 0.6): 0.21, ("dasr", 0.6): 0.23, ("dart", 0.6): 0.07,
 }  # fmt: skip
-"""p99 relative to DCQCN's by scheme and load, as far as the text has them (VI-C)."""
+"""p99 relative to DCQCN's, by scheme and load, where the text gives it (VI-C)."""
 
 
 _LOADS = [("typical", load) for load in LOADS["typical"]]
@@ -28,7 +28,7 @@ def variants(scale: str) -> list[ClosCase]:
 
 
 def _relative(reading: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs of a reading with the ratio of their p99 to DCQCN's with the same flows."""
+    """Return the runs of a reading, with the ratio of their p99 to DCQCN's for the same flows."""
     rows = of_reading(rows, reading).query("changes == ''").sort_values("load", kind="stable")
     dcqcn = rows[having(rows, scheme="dcqcn")].set_index(["load", "seed"])["p99"]
     return rows.assign(ratio=rows["p99"].to_numpy() / dcqcn.loc[[*zip(rows["load"], rows["seed"])]].to_numpy())

@@ -1,12 +1,11 @@
 """Dart, figure 15: two flows' throughput under RCP and under Dart as the second one joins.
 
-Setup and assumptions: `rdmacc.experiments.dart.convergence`. VI-D also tells of ExpressPass in its authors' simulator:
-two flows on a dumbbell, and ten senders to one receiver on a fat tree. These runs are those of
+Setup and assumptions: `rdmacc.experiments.dart.convergence`. VI-D also reports on ExpressPass in its authors'
+simulator: two flows on a dumbbell, and ten senders to one receiver on a fat tree. These runs are those of
 `rdmacc.experiments.validation.joining`, with the first weights of both the simulator's scripts and ExpressPass's paper.
-Assumed: they have converged when the flow that was there before gets at most 1.1 times an equal share, over a window in
-which that is 50 packets, 2 RTTs for two flows and 10 for ten. (Over one RTT it is 5 packets for ten flows, and the
-first window that happens to look fair comes sooner with ten than with two: after 15 and 20 RTTs, 7 and 14 with a weight
-of 1/2.)
+Assumed: they have converged when the first flow gets at most 1.1 times an equal share over a window in which that share
+is 50 packets: 2 RTTs for two flows, 10 for ten. (With ten flows the share of one RTT is 5 packets, and a window that is
+fair by chance comes sooner with ten than with two: after 15 and 20 RTTs, 7 and 14 with a weight of 1/2.)
 """
 
 from rdmacc.experiments.dart.convergence import ABOUT_ONE, NAMES, measure_convergence, points_for, rtts
@@ -15,7 +14,7 @@ from ..api import *
 
 _WINDOW_RTTS = {TWO: 2, TEN: 10}
 EXPRESSPASS_RTTS = (4, 20)
-"""RTTs that ExpressPass takes with two flows on a dumbbell, and with ten senders on a fat tree (VI-D)."""
+"""RTTs until ExpressPass converges with two flows on a dumbbell, and with ten senders on a fat tree (VI-D)."""
 
 
 def _rcp(table: pd.DataFrame) -> Measured:
@@ -26,7 +25,7 @@ def _rcp(table: pd.DataFrame) -> Measured:
 
 
 def expresspass(table: pd.DataFrame) -> pd.DataFrame:
-    """Return ExpressPass's RTTs to converge: a row for each first weight and seed, a column for each case."""
+    """Return ExpressPass's RTTs to converge: rows by initial weight and seed, columns by case."""
     rows = wide(table)
     rows = rows[rows["scheme"] == "expresspass"]
     names = [name for name in table["quantity"].unique() if name.startswith("goodput ")]
@@ -41,7 +40,7 @@ def _taken(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _until_fair(curves: pd.DataFrame, join_ps: float, window_rtts: int) -> float:
-    """Return after how many RTTs the first flow's share stays at most 1.1 times an equal one for a window."""
+    """Return the RTTs until the first flow's share is at most 1.1 times an equal one over a window."""
     goodput = pivoted(curves, "time_ps")
     means = goodput[goodput.index > join_ps].rolling(window_rtts).mean().iloc[window_rtts - 1 :]
     fair = np.flatnonzero(means["goodput 0"] <= 1.1 * means.mean(axis=1))

@@ -1,4 +1,4 @@
-"""Dart, figures 11 to 14: the runs, pictures and claims that they share. Setup: `rdmacc.experiments.dart.clos`."""
+"""Dart, figures 11 to 14: shared runs, plots and claims. Setup: `rdmacc.experiments.dart.clos`."""
 
 from ..api import *
 from .clos import *
@@ -21,7 +21,7 @@ COMPONENTS = ("iofd", "dasr")
 
 
 def runs(scale: str) -> list[ClosCase]:
-    """Return the four schemes at every mix and load by reading; at quick scale two loads of the typical mix in one."""
+    """Return all schemes, mixes and loads under each reading; at quick scale, two loads of the typical mix."""
     if scale == "quick":
         return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)])
     readings = [replace(case, jitter=STARTS_WITHIN) for case in all_runs("typical")]
@@ -33,15 +33,15 @@ def runs(scale: str) -> list[ClosCase]:
 
 
 def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAULT_READING) -> list[ClosCase]:
-    """Return schemes, by default the four, at every load of some mixes."""
+    """Return schemes, by default all four, at every load of the given mixes."""
     return cases(schemes, [(mix, load) for mix in mixes for load in LOADS[mix]], [reading])
 
 
 class LoadFigure(ClosFigure):
     """A quantity of the four schemes over the load: a column for each mix, a row for each reading.
 
-    The paper's axes cannot be read, but its text has Dart relative to others: `published`, by mix and load, is drawn
-    as that multiple of DCQCN's measured mean.
+    The paper's axes are unreadable, but its text gives Dart's values relative to others: `published`, by mix and load,
+    is drawn as that multiple of DCQCN's measured mean.
     """
 
     quantity: str
@@ -67,19 +67,19 @@ class LoadFigure(ClosFigure):
 
 
 def over_load(quantity: str, reading: str, looks: Mapping[str, tuple[str, ...]], **more: Any) -> Lines:
-    """Return the panel of a quantity over the load in a reading."""
+    """Return the panel of a quantity over the load under a reading."""
     axis: dict[str, Any] = {"over": "load", "percent": True, "xlabel": "load (% of ToR uplinks)"}
     return Lines(quantity, looks, of=partial(of_reading, reading=reading), **axis, **more)
 
 
 IS_GAIN = Each(AtLeast(NOTICEABLE, "%"))
-"""That a gain over each of the others is noticeable."""
+"""A noticeable gain over each of the others."""
 
 
 def over(
     rows: pd.DataFrame, quantity: str, mix: str, others: Sequence[str], loads: Sequence[float] | None = None
 ) -> pd.DataFrame:
-    """Return Dart's reduction of a quantity over others: a row for each load, a column for each of them."""
+    """Return Dart's reduction of a quantity relative to others: rows by load, columns by scheme."""
     dart = means(rows, quantity, "dart", mix)
     found = {NAMES[one]: reduction(dart, means(rows, quantity, one, mix)) for one in others}
     return pd.DataFrame(found).loc[[*(loads or dart.index)]]
@@ -88,7 +88,7 @@ def over(
 def mean_of(
     quantity: str, mix: str, others: Sequence[str], loads: Sequence[float] | None = None
 ) -> Callable[[pd.DataFrame], dict[str, float]]:
-    """Return the measurement of Dart's mean reduction of a quantity over others, and over each of them."""
+    """Return a function that measures Dart's mean reduction of a quantity, over all others and over each."""
 
     def measure(rows: pd.DataFrame) -> dict[str, float]:
         by_scheme = over(rows, quantity, mix, others, loads).mean()
@@ -98,17 +98,17 @@ def mean_of(
 
 
 def compared(rows: pd.DataFrame, quantity: str, mix: str) -> pd.DataFrame:
-    """Return a quantity of each scheme that has run, by load: "20%" and so on."""
+    """Return a quantity of each scheme that has run, by load as in "20%"."""
     found = {NAMES[scheme]: means(rows, quantity, scheme, mix) for scheme in SCHEMES}
     frame = pd.DataFrame({name: values for name, values in found.items() if len(values)})
     return frame.set_axis([f"{load:.0%}" for load in frame.index])
 
 
 def p99(rows: pd.DataFrame, scheme: str, load: float, differences: str = "") -> float:
-    """Return the p99 of 8 KB flows in picoseconds, the mean over seeds."""
+    """Return the mean p99 of 8 KB flows over seeds, in ps."""
     return float(means(rows, "p99", scheme, "typical", differences)[load])
 
 
 def less(rows: pd.DataFrame, scheme: str, load: float) -> float:
-    """Return how much lower a variant's p99 is than DCQCN's."""
+    """Return a variant's reduction of the p99 relative to DCQCN."""
     return reduction(p99(rows, scheme, load), p99(rows, "dcqcn", load))

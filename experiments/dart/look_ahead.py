@@ -1,13 +1,13 @@
 """Dart, III-D and III-E: the cost of look-ahead, and how a tenant can harm others with it.
 
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. Tenant A has a long flow to a
-machine on which both tenants run. From 0.3 ms on, tenant B sends a message of one packet to that machine every 100 us,
-as one of an incast of 16 whose other 15 senders send nothing. The arrangements:
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. Tenant A has a long flow to a machine
+that both tenants use. From 0.3 ms on, tenant B sends a one-packet message to that machine every 100 us, announced as
+part of an incast of 16 whose other 15 senders send nothing. The arrangements:
 
-- "one set": both tenants' messages go to one host, whose sender set has them all.
-- "a set each": each tenant's virtual machine is a host of its own, behind the machine's virtual switch, on a link
-  with half the line rate. So its NIC function has its own sender set, and its rate is limited, as the paper says that
-  datacenters do. DASR itself does not know about tenants.
+- "one set": both tenants' messages go to one host with one sender set.
+- "a set each": each tenant's virtual machine is a separate host behind the machine's virtual switch, on a link with
+  half the line rate. So its NIC function has a separate sender set and a rate limit, which the paper says datacenters
+  use. DASR itself does not know about tenants.
 - "no look-ahead": one set, without look-ahead.
 """
 
@@ -29,11 +29,11 @@ _ARRANGEMENTS = {
 _LOOKS = {"no attack": ("black", ":"), "attack": ("vermilion", "-")}
 _ATTACK_PS, _EVERY_PS, _BIN_PS = us(300), us(100), us(50)
 _NEVER_PS = s(1000)
-"""When the listed senders that never send would start."""
+"""Start time of listed senders that never send."""
 
 
 def shared_machine(is_private: bool) -> Graph:
-    """Return a star of senders and the machine that they send to: one host, or a host for each tenant."""
+    """Return a star of senders and their receiving machine: one host, or one per tenant."""
     graph: Graph = topology.star(2 + LISTED, rate=RATE, delay=DELAY, buffer=(2 + LISTED) * BUFFER_PER_PORT)
     if not is_private:
         return graph
@@ -47,7 +47,7 @@ def shared_machine(is_private: bool) -> Graph:
 
 
 def _attack(is_private: bool, until_ps: int) -> pd.DataFrame:
-    """Return tenant B's announcements: a packet from h2 each, and the senders that are only listed."""
+    """Return tenant B's announcements: a packet from h2 for each, and senders that are only listed."""
     to = _ATTACKER if is_private else RECEIVER
     rows = []
     for group, start in enumerate(range(_ATTACK_PS, until_ps, _EVERY_PS)):

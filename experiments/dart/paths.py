@@ -1,7 +1,7 @@
 """Deflections read from a packet trace, independently of the component that made them.
 
-A packet was deflected where it left a switch by another port than ECMP chose. So the trace alone tells how often each
-packet was deflected, which path it took, and when each entry of a deflection table was in use.
+A packet was deflected if it left a switch by another port than ECMP's. So the trace alone shows how often each packet
+was deflected, its path, and when each entry of a deflection table was in use.
 """
 
 from rdmacc.chance import hash63
@@ -14,7 +14,7 @@ _VISIT = [*_PACKET, "node", "visit"]
 
 
 def visits(result: Result) -> pd.DataFrame:
-    """Return every passage of a data packet through a switch, of a run in which nothing was lost."""
+    """Return every passage of a data packet through a switch, in a run without losses."""
     plan, rows = result.plan, result.outcome.trace
     assert rows is not None
     fabric = plan.fabric
@@ -40,13 +40,13 @@ def visits(result: Result) -> pd.DataFrame:
 
 
 def hops(passed: pd.DataFrame) -> pd.DataFrame:
-    """Return, by (message, psn), the links that the packet took and how often it was deflected."""
+    """Return each packet's number of links and deflections, by (message, psn)."""
     by_packet = passed.groupby(_PACKET)["is_deflected"]
     return pd.DataFrame({"hops": by_packet.size() + 1, "deflections": by_packet.sum()})
 
 
 def disorders(result: Result) -> int:
-    """Return how many data packets reached their host before one with a lower number."""
+    """Return how many data packets arrived at their host out of order."""
     plan, rows = result.plan, result.outcome.trace
     assert rows is not None
     fabric = plan.fabric
@@ -56,10 +56,10 @@ def disorders(result: Result) -> int:
 
 
 def entries(result: Result, passed: pd.DataFrame) -> pd.DataFrame:
-    """Return the life of each entry of the deflection tables: `message, node, visit, begin_ps, end_ps`.
+    """Return the lifetime of each entry of the deflection tables: `message, node, visit, begin_ps, end_ps`.
 
-    From the arrival of a deflected message's first packet at the switch to that of its last. Messages of one
-    packet hold no entry.
+    An entry lasts from the arrival of a deflected message's first packet at the switch to that of its last. Messages of
+    one packet hold no entry.
     """
     packets = result.plan.packets
     gone = passed[passed["is_deflected"] & (packets[passed["message"]] > 1)]
@@ -70,7 +70,7 @@ def entries(result: Result, passed: pd.DataFrame) -> pd.DataFrame:
 
 
 def occupancy(used: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return how many entries of its switch are in use as each is made, itself included; in no order."""
+    """Return, for each new entry, how many of its switch's entries are in use, including itself; in no order."""
     found = [np.empty(0, np.int64)]
     for _, one in used.groupby("node"):
         begin, end = np.sort(one["begin_ps"].to_numpy()), np.sort(one["end_ps"].to_numpy())

@@ -1,8 +1,8 @@
-"""Dart, section VI: what the paper leaves open about its simulations, and what that decides.
+"""Dart, section VI: the effect of open questions about the paper's simulations.
 
-Readings of `rdmacc.experiments.dart.clos` in the typical mix, the default with six seeds, the others with one and at
-the loads that tell them apart; and DASR's throughput measured over half to all of a base RTT, and at least 10 packets,
-instead of 6 us and 5. What the authors ran is not known.
+Readings of `rdmacc.experiments.dart.clos` in the typical mix: the default with six seeds, the others with one and at
+the loads that distinguish them; and DASR's throughput measured over half to all of a base RTT and at least 10 packets,
+instead of 6 us and 5. We do not know what the authors ran.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _COMPARED = ("dcqcn", "timely", "pri-q", "iofd", "dasr", "dart")
 _LOADS = [("typical", load) for load in LOADS["typical"]]
 _SHOWN = (BY_LOAD, FRESH, FRESH_GROUPS, kept(64), kept(256))
 _JITTERS = ("10us", "30us")
-"""One or two times that an incast takes at its receiver's link, where 100 us are a testbed's."""
+"""One or two times the duration of an incast at its receiver's link; a testbed has 100 us."""
 _AT = {FRESH: (0.2, 0.4), FRESH_GROUPS: (0.4,), kept(64): (0.4,), kept(256): (0.4,)}
 
 
 def readings(scale: str) -> list[ClosCase]:
-    """Return runs of each reading in the typical mix; at quick scale a few."""
+    """Return the runs of each reading in the typical mix; at quick scale, a few."""
     if scale == "quick":
         return cases(("dcqcn", "dart"), [("typical", 0.2)], BOTH)
     found = [case for late in _JITTERS for case in cases(("dcqcn", "dart"), _LOADS, jitter=late)]
@@ -32,10 +32,10 @@ def readings(scale: str) -> list[ClosCase]:
 
 
 def verdicts() -> pd.DataFrame:
-    """Return the verdicts on figures 11 to 13 and the tables under all readings, of the bundled tables.
+    """Return the verdicts on figures 11 to 13 and the tables under all readings, from the bundled tables.
 
-    A row for each claim, a column for each reading. Those that were run for `Readings` alone have some of the schemes
-    and mixes; claims that need others are not judged.
+    Rows by claim, columns by reading. Readings that were only run for `Readings` lack some schemes and mixes; claims
+    that need these are not judged.
     """
     longer = load_summary(Readings.name)
     found = []

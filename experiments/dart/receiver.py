@@ -1,6 +1,6 @@
 """DASR's receiver alone: its handlers on plain records, packet by packet, without an engine.
 
-It does in one page what an engine does around a handler. Figures 4 and 5 use it for their exact checks.
+This replaces an engine in one page. Figures 4 and 5 use it for exact checks.
 """
 
 from rdmacc.protocols.dasr import Dasr
@@ -19,7 +19,7 @@ class _DasrPacket(Packet):
 
 @dataclass
 class Transfer:
-    """A message under way, with the receiver's records of the message and of its sender."""
+    """A message in flight, with the receiver's records of the message and of its sender."""
 
     message: Message
     transfer: Any
@@ -33,9 +33,9 @@ class DasrReceiver:
     params: Any = PRESET["dasr"].control[0]
     """Parameters."""
     base_rtt_ps: int = us(60)
-    """Base RTT in ps of the network that the receiver would sit in."""
+    """Base RTT of the receiver's network, in ps."""
     now: int = 0
-    """Time in ps; `receive` and `wait` move it on."""
+    """Time in ps; `receive` and `wait` advance it."""
 
     def __post_init__(self) -> None:
         self.host = Host()
@@ -50,7 +50,7 @@ class DasrReceiver:
         return int(self.endpoint.auss_n)
 
     def message(self, sender: Hashable, packets: int = 2, group: int = -1) -> Transfer:
-        """Return a message of a sender, of which nothing has arrived."""
+        """Return a new message of a sender."""
         message = Message()
         message.packets, message.group = packets, group
         record = self.senders.setdefault(sender, Dasr.Receiver())
@@ -82,7 +82,7 @@ class DasrReceiver:
         return packet, reply
 
     def wait(self, duration_ps: int) -> None:
-        """Go forward in time, serving the senders' idle timers on the way."""
+        """Advance the time, and serve the senders' idle timers."""
         end = self.now + duration_ps
         while True:
             due = min(self.senders.values(), key=lambda one: one.idle_timer_ps, default=None)

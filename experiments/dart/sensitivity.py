@@ -1,9 +1,9 @@
 """Dart, section VI-C: the sensitivity study, one parameter at a time, in the typical mix at 40% load.
 
-Setup and assumptions: `rdmacc.experiments.dart.clos`. Also assumed: in the study of sizes all short flows have the
-same size. Two readings of the paper are varied as well. `deflect_last_hop`: section I says that flows that collide at
-the receiver should not be deflected, yet in figure 14 IOFD alone takes 79% off the tail. Long flows of 1 GB, one for
-each host, as VI-A describes them.
+Setup and assumptions: `rdmacc.experiments.dart.clos`. Also assumed: in the study of sizes all short flows have the same
+size. Two readings of the paper are varied as well. `deflect_last_hop`: section I says that flows that collide at the
+receiver should not be deflected, yet in figure 14 IOFD alone reduces the tail by 79%. Long flows of 1 GB, one per host,
+as in VI-A.
 """
 
 from rdmacc.experiments.dart.loads import VARIANTS, p99
@@ -13,7 +13,7 @@ from .clos import *
 _LOAD = 0.4
 _THRESHOLDS, _DEGREES, _SIZES = ("5kB", "20kB"), (6, 26), (2_000, 4_000, 8_000)
 _IN_PROPORTION = {degree: kept(round(128 * 16 / degree)) for degree in _DEGREES}
-"""By degree, as many groups as make each as busy as with 16 senders."""
+"""By degree, the groups that keep each as busy as with 16 senders."""
 
 
 def changes(scale: str) -> list[ClosCase]:
@@ -97,7 +97,7 @@ class Sensitivity(ClosFigure):
         claim("dart-x-7a", measure=_disorder, band=Each(Exactly(0)), needs=_ALL),
     )  # fmt: skip
 
-    under = Experiment.under  # at 40%, where all have 128 groups
+    under = Experiment.under  # at 40% all readings have 128 groups
 
     def seeds_of(self, case: ClosCase) -> int:
         return 1 if case.reading in _IN_PROPORTION.values() else self.seeds

@@ -1,8 +1,8 @@
 """Dart, table I: the share of short flows' packets with ECN marks, under DCQCN and under Dart.
 
 Only marks that trigger DCQCN count ("the number of ECN marks, which trigger DCQCN fall-backs", IV-B); DASR suppresses
-some of those that arrive. How many remain depends on how fast the receiver learns that its own link is full. The paper
-does not say: `experiments/dart/readings.toml`. Setup: `rdmacc.experiments.dart.clos`.
+some marks. How many remain depends on how fast the receiver notices that its own link is full, which the paper leaves
+open: `experiments/dart/readings.toml`. Setup: `rdmacc.experiments.dart.clos`.
 """
 
 from ..api import *
@@ -10,7 +10,7 @@ from .clos import *
 from .loads import *
 
 CELLS = [(mix, load) for mix, loads in LOADS.items() for load in loads]
-"""Mixes and loads of the tables, in their order."""
+"""Mixes and loads of the tables, in order."""
 ALL_RUNS = cases(("dcqcn", "dart"), CELLS)
 
 _IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
@@ -21,9 +21,9 @@ class TableFigure(ClosFigure):
 
     published: Mapping[tuple[str, float], tuple[float, float]]
     names: tuple[str, str]
-    """Of the two in a cell."""
+    """Names of the two numbers in a cell."""
     measured: ClassVar[Callable[..., tuple[float, float]]]
-    """The numbers of a cell, from the rows, the mix and the load."""
+    """Computes the numbers of a cell from the rows, the mix and the load."""
 
     def cases(self, scale: str) -> list[ClosCase]:
         return [case for case in runs(scale) if case.scheme in ("dcqcn", "dart")]
@@ -53,7 +53,7 @@ def table_claims(
 ) -> list[Claim]:  # fmt: skip
     """Return a claim for each cell of a table.
 
-    `measure` takes the rows, and `mix` and `load` by name; `band` takes the mix and the published numbers.
+    `measure` takes the rows and, by name, `mix` and `load`; `band` takes the mix and the published numbers.
     """
     return [
         claim(f"dart-t{number}-{_IDS[mix]}-{load * 100:.0f}", published=f"{one}; {other}",

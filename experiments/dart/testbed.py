@@ -1,15 +1,14 @@
 """Dart, figures 8 and 9: how long DASR takes to converge on the testbed, emulated.
 
-The switch's ports have 56 Gb/s, of which a host got 43 Gb/s (V): hosts send at 43 Gb/s, R's link carries 56. LFS sends
-64 KB messages to R, SFS sends bursts of them. Assumed: 3 us of delay on each link (a hardware RTT of 12 us), packets of
-4 KB, DASR without look-ahead (V), gaps between bursts as long as the bursts (figure 9a).
+The switch's ports have 56 Gb/s, of which a host achieved 43 Gb/s (V): hosts send at 43 Gb/s, R's link carries 56. LFS
+sends 64 KB messages to R, SFS sends bursts of them. Assumed: 3 us of delay on each link (a hardware RTT of 12 us),
+packets of 4 KB, DASR without look-ahead (V), gaps between bursts as long as the bursts (figure 9a).
 
-Convergence takes the network some time and R's CPU some more. The network's part is simulated, in epochs of 0.4 ms: SFS
-starts 100 us after LFS, up to 10 us later at random. Assumed: LFS also pauses before the next epoch, which starts with
-empty queues; the point "without a pause" shows the difference. The paper measured t_cpu + t_b + t_f' on R's clock, and
-so do we. Assumed: the CPU's times have the quantiles that the paper measured, less the hardware RTT, which the paper
-says convergence in hardware approaches (V-A). The sum is judged: it is the published one if the simulated network takes
-as long as that.
+Convergence time has a part of the network and a part of R's CPU. The network's part is simulated in epochs of 0.4 ms:
+SFS starts 100 us after LFS, plus up to 10 us at random. Assumed: LFS also pauses before the next epoch, which starts
+with empty queues; the point "without a pause" shows the difference. The paper measured t_cpu + t_b + t_f' on R's clock,
+and so do we. Assumed: the CPU's times have the measured quantiles minus the hardware RTT, which convergence in hardware
+approaches (V-A). The sum is judged: it equals the published one if the simulated network takes exactly that RTT.
 """
 
 from rdmacc.engine.trace import ARRIVED, SENT
@@ -19,28 +18,28 @@ from .setup import *
 
 R, LFS, SFS = "h0", "h1", "h2"
 TESTBED_LINE_BPS = rate_bps(TESTBED_HOST_RATE)
-"""Rate of a host alone, and the total that DASR apportions."""
+"""Rate of a single host, and the total that DASR apportions."""
 MESSAGE = size_bytes("64KiB")
 RTT_PS = us(15)
-"""Unloaded, the software's part included (V-A)."""
+"""Unloaded RTT, including software (V-A)."""
 PUBLISHED_US = {0.9: 28.0, 0.99: 41.0, 0.999: 44.0}
 """Quantiles of the convergence time in software (V-A)."""
 CPU_US = {0.0: 3.0, **{level: value - 12 for level, value in PUBLISHED_US.items()}, 1.0: 32.0}
-"""Quantiles of the CPU's time: the published ones minus the hardware RTT. Straight lines in between."""
-_CPU_TIMES = 801  # purpose of the stream of chance
+"""Quantiles of the CPU's time, interpolated linearly: the published ones minus the hardware RTT."""
+_CPU_TIMES = 801  # number of the random stream
 _JITTER = 802
 _EPOCH_PS, _LEAD_PS = us(400), us(100)
 _LFS_MESSAGES, _SFS_MESSAGES = 20, 8
 
 
 def cpu_times(count: int, seed: int) -> npt.NDArray[np.float64]:
-    """Return times in ps that R's CPU takes to recount, from the calibrated quantiles."""
+    """Return processing times of R's CPU in ps, drawn from the calibrated quantiles."""
     drawn = workload.stream(seed, _CPU_TIMES).random(count)
     return np.interp(drawn, [*CPU_US], [*CPU_US.values()]) * 1e6
 
 
 def messages_to_r(of: dict[str, list[tuple[int, int]]]) -> pd.DataFrame:
-    """Return 64 KB messages to R, given (start in ps, count) for each sender."""
+    """Return 64 KB messages to R, given (start in ps, count) by sender."""
     src, start = [], []
     for sender, bursts in of.items():
         for time_ps, count in bursts:
@@ -51,7 +50,7 @@ def messages_to_r(of: dict[str, list[tuple[int, int]]]) -> pd.DataFrame:
 
 
 def _epochs(count: int, pauses: bool, seed: int) -> pd.DataFrame:
-    """Return LFS's messages and SFS's bursts, one in each epoch."""
+    """Return LFS's messages and SFS's bursts, one per epoch."""
     starts = range(0, count * _EPOCH_PS, _EPOCH_PS)
     jitter = workload.stream(seed, _JITTER).integers(us(10), size=count)
     bursts = [(int(start + _LEAD_PS + late), _SFS_MESSAGES) for start, late in zip(starts, jitter, strict=True)]
@@ -61,7 +60,7 @@ def _epochs(count: int, pauses: bool, seed: int) -> pd.DataFrame:
 
 
 def testbed_scenario(work: Callable[[], pd.DataFrame], seed: int, **more: object) -> Scenario:
-    """Return three hosts of the testbed under DASR without look-ahead (V)."""
+    """Return a scenario of three testbed hosts under DASR without look-ahead (V)."""
     dasr = PRESET["dasr-no-look-ahead"].replace(payload_bytes=TESTBED_PAYLOAD_BYTES)
     return Scenario(network=partial(topology.dart_testbed, 3), workload=work, scheme=dasr, seed=seed, **more)  # type: ignore[arg-type]
 
@@ -69,15 +68,15 @@ def testbed_scenario(work: Callable[[], pd.DataFrame], seed: int, **more: object
 def epoch_point(name: str, count: int, pauses: bool, seed: int) -> Point:
     """Return a point of `count` epochs; `pauses` tells whether LFS pauses between them."""
     work = partial(_epochs, count, pauses, seed)
-    lfs = 0  # its first message: all of them share a queue pair
+    lfs = 0  # LFS's first message stands for all: they share a queue pair
     return Point(name=name, scenario=testbed_scenario(work, seed, trace=True, probes=(probes.rate(lfs),)), cost=count)
 
 
 def _parts(result: Result) -> pd.DataFrame:
-    """Return, by the start of each burst, the parts of figure 8's convergence time in ps.
+    """Return the parts of figure 8's convergence time in ps, by the start of each burst.
 
-    `t_f`: SFS starts, its first packet is at R. `t_b`: until LFS's NIC has slowed down. `t_f'`: the first packet
-    that LFS sends then is on its way to R.
+    `t_f`: from SFS's start until its first packet is at R. `t_b`: until LFS's NIC has slowed down. `t_f'`: until the
+    first packet that LFS sends then is at R.
     """
     plan, rows = result.plan, result.outcome.trace
     assert rows is not None
