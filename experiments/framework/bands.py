@@ -1,8 +1,7 @@
-"""Bands: the values for which a claim holds, as data; at the end those of several numbers, and combinations.
+"""Bands: the values for which a claim holds, as data: bands of one number, of several numbers, and combinations.
 
-A measurement returns a number, or numbers by name, possibly nested. A band judges them. It also determines the words in
-tables and the margin. Values just inside and outside every bound are worked out in the tests, which feed them to each
-claim.
+A measurement returns a number, or numbers by name, possibly nested. A band judges them, and determines the words in
+tables and the margin. The tests derive values just inside and outside every bound, and feed them to each claim.
 """
 
 import math
@@ -29,13 +28,13 @@ _SCALES = {
     "s": (1e-12, " s"), "Gb/s": (1e-9, " Gb/s"), "Mb/s": (1e-6, " Mb/s"), "KB": (1e-3, " KB"), "MB": (1e-6, " MB"),
     "x": (1.0, "x"), "": (1.0, ""),
 }  # fmt: skip
-"""Factor and suffix by unit: times are kept in ps, rates in bps, sizes in bytes, shares as fractions."""
+"""Factor and suffix by display unit: times are stored in ps, rates in bps, sizes in bytes, shares as fractions."""
 _MOST_SHOWN = 8
-_ROUNDING = 1e-12  # a bound that counts as inside is met to this part of it
+_ROUNDING = 1e-12  # relative tolerance at closed bounds
 
 
 def in_unit(value: float, unit: str) -> tuple[float, str]:
-    """Return a number of a table in the unit that it is shown in, and the unit as it stands behind it."""
+    """Return a number of a table converted to a display unit, and that unit as a suffix."""
     factor, suffix = _SCALES.get(unit, (1.0, f" {unit}"))
     return value * factor, suffix
 
@@ -48,7 +47,7 @@ def show(value: float, unit: str = "") -> str:
 
 
 def show_all(value: Value, unit: str = "") -> str:
-    """Return numbers in words, by name; only the smallest and the largest if there are many."""
+    """Return numbers in words, by name; if there are many, only the smallest and the largest."""
     if not isinstance(value, Mapping):
         return show(value, unit)
     plain = {name: one for name, one in value.items() if not isinstance(one, Mapping)}
@@ -61,14 +60,14 @@ def show_all(value: Value, unit: str = "") -> str:
 
 
 def spread(value: Value, others: Sequence[Value]) -> Value:
-    """Return half of the 95% interval of each number, from its values without each repetition."""
+    """Return half of the 95% interval of each number, from its values with one repetition left out."""
     if isinstance(value, Mapping):
         return {name: spread(one, [other[name] for other in others if name in other]) for name, one in value.items()}
     return half_width(value, others)
 
 
 def only(value: Value, keeps: Callable[[float], bool]) -> Value:
-    """Return the numbers that a function keeps, by name; None if it keeps none."""
+    """Filter numbers by a predicate, keeping names; None if none are left."""
     if not isinstance(value, Mapping):
         return value if keeps(value) else None
     found = {name: only(one, keeps) for name, one in value.items()}
@@ -79,13 +78,13 @@ class Band(ABC):
     """The values for which a claim holds. NaN is never among them."""
 
     unit: str = ""
-    """Display unit of its numbers; empty: that of the claim."""
+    """Display unit; empty: the claim's."""
     is_open = False
     """Whether the bounds are excluded."""
 
     @abstractmethod
     def margins(self, value: Value) -> list[float]:
-        """Return how far a value is inside each bound (above zero) or outside, relative to it; 0 is on the bound."""
+        """Return how far a value is inside (positive) or outside each bound, relative to the bound."""
 
     def margin(self, value: Value) -> float:
         return float(min(self.margins(value), default=-math.inf))
@@ -95,7 +94,7 @@ class Band(ABC):
         return bool(found) and all(one > 0 if self.is_open else one >= -_ROUNDING for one in found)
 
     def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
-        """Return whether the band holds, or None if an edge lies within the interval that the other values give."""
+        """Return whether the band holds; None if an edge lies within the interval computed from the other values."""
         every = list(zip(self.margins(value), *(self.margins(one) for one in others), strict=False))
         widths = [half_width(one, rest) if rest and math.isfinite(one) else 0.0 for one, *rest in every]
         if not any(widths):
@@ -107,7 +106,7 @@ class Band(ABC):
         return False if False in found else None if None in found else True
 
     def leaves(self) -> Iterator["Band"]:
-        """Return the bands that it is made of."""
+        """Yield the elementary bands."""
         yield self
 
     @abstractmethod
@@ -125,7 +124,7 @@ def in_brackets(slack: float) -> str:
 
 @dataclass(frozen=True)
 class Number(Band):
-    """A band of one number: an interval, and its words, which `says` fills in if not the ends do."""
+    """A band of one number: an interval, and its words, with the numbers of `says` or else the ends."""
 
     low: float
     high: float
@@ -133,15 +132,15 @@ class Number(Band):
     form: str = "{} to {}"
     says: tuple[float, ...] = ()
     is_open: bool = False
-    """Whether the number that it says is excluded."""
+    """Whether the number in `says` is excluded."""
     is_rule: bool = False
-    """Whether it follows from a stated size by the rule of docs/experiments.md."""
+    """Whether the band follows from a stated size by the rule of docs/experiments.md."""
 
     def holds(self, value: Value) -> bool:
         return bool(self.low <= value <= self.high) and not (self.is_open and value == self.says[0])
 
     def margins(self, value: Value) -> list[float]:
-        """Return the distance to either end: which is the nearer may change from one repetition to the next."""
+        """Return the distance to both ends: the nearer one may differ between repetitions."""
         gaps = [(value - self.low) / (abs(self.low) or 1.0)] if math.isfinite(self.low) else []
         gaps += [(self.high - value) / (abs(self.high) or 1.0)] if math.isfinite(self.high) else []
         if self.low == self.high:
@@ -153,12 +152,12 @@ class Number(Band):
 
 
 def AtLeast(bound: float, unit: str = "", slack: float = 0.0) -> Number:
-    """Return the band of at least the number. The slack is a fraction of the bound."""
+    """Return the band of numbers from a bound up. The slack is a fraction of the bound."""
     return Number(bound - slack * abs(bound), math.inf, unit, "at least {}" + in_brackets(slack), (bound,))
 
 
 def AtMost(bound: float, unit: str = "", slack: float = 0.0) -> Number:
-    """Return the band of at most the number. The slack is a fraction of the bound."""
+    """Return the band of numbers up to a bound. The slack is a fraction of the bound."""
     return Number(-math.inf, bound + slack * abs(bound), unit, "at most {}" + in_brackets(slack), (bound,))
 
 
@@ -175,7 +174,7 @@ def Between(low: float, high: float, unit: str = "") -> Number:
 
 
 def Exactly(target: float, unit: str = "") -> Number:
-    """Return the band of exactly the number; a bool counts as 1 or 0."""
+    """Return the band of a single number; a bool counts as 1 or 0."""
     form = ("so" if target else "not so") if isinstance(target, bool) else "exactly {}"
     return Number(float(target), float(target), unit, form)
 
@@ -183,7 +182,7 @@ def Exactly(target: float, unit: str = "") -> Number:
 def Within(
     target: float, unit: str = "", *, by: float | None = None, share: float | None = None, factor: float | None = None
 ) -> Number:
-    """Return the band near a target: within an absolute distance, a share of it, or a factor. Give one of them."""
+    """Return the band around a target: within one of an absolute distance, a share of the target, or a factor."""
     given = [one for one in (by, share, factor) if one is not None]
     if len(given) != 1:
         raise ConfigError("Within", given, "one of by, share, factor")
@@ -197,7 +196,7 @@ def Within(
 
 
 def Size(stated: float, most: float | None = None, unit: str = "", whole: float = math.inf) -> Number:
-    """Return the band of a size that a sentence states, or of a range to `most`: a third more on either side."""
+    """Return the band of a stated size, or of a range up to `most`, widened by a third on either side."""
 
     def reach(size: float) -> float:
         least = 0.02 * whole if math.isfinite(whole) else 0.0
@@ -208,18 +207,18 @@ def Size(stated: float, most: float | None = None, unit: str = "", whole: float 
 
 
 def Part(stated: float, most: float | None = None, unit: str = "", whole: float = 1.0) -> Number:
-    """Return the band of a stated part of a whole: above a half, the third is that of the rest; 2 points at least."""
+    """Return the band of a stated part of a whole; above half, the margin is a third of the rest; at least 2 points."""
     return Size(stated, most, unit, whole)
 
 
 SIGNS = {"<": (1, True, "rising"), "<=": (1, False, "not falling"), ">": (-1, True, "falling"),
          ">=": (-1, False, "not rising")}  # fmt: skip
-"""Direction, whether equal numbers break the order, and words."""
+"""Direction, whether the order is strict, and words."""
 
 
 @dataclass(frozen=True)
 class Ordered(Band):
-    """The numbers are in the given order, such as ``Ordered(">")``; the slack is a share of each number."""
+    """Numbers in the given order, such as ``Ordered(">")``; the slack is a share of each number."""
 
     sign: str
     slack: float = 0.0
@@ -275,15 +274,15 @@ def Highest(name: str, slack: float = 0.0) -> Lowest:
 
 
 Inner = tuple[Band, Value, Sequence[Value]]
-"""A band, the value that it judges, and the same of others."""
+"""A band, the value that it judges, and the values of the repetitions."""
 
 
 class Several(Band):
-    """Bands of one value, or of the numbers in it, of which enough must hold: by default all."""
+    """Bands of one value, or of its numbers, of which at least some number must hold, by default all."""
 
     @abstractmethod
     def inner(self, value: Value, others: Sequence[Value] = ()) -> list[Inner]:
-        """Return the bands, each with what it judges."""
+        """Return the bands with the values that they judge."""
 
     def least(self, value: Value) -> int:
         """Return how many must hold."""
@@ -307,7 +306,7 @@ def _at(name: str, band: Band, value: Value, others: Sequence[Value]) -> Inner:
 
 @dataclass(frozen=True)
 class Each(Several):
-    """A band that every number must satisfy; `of` names what the numbers belong to, such as "load"."""
+    """A band that every number must satisfy; `of` says what the numbers stand for, such as "load"."""
 
     band: Band
     of: str = ""
@@ -327,7 +326,7 @@ class Each(Several):
 
 @dataclass(frozen=True)
 class Some(Each):
-    """A band that at least a count, or a share, of the numbers must satisfy; `of` names them, such as "the loads"."""
+    """A band that at least a count or share of the numbers must satisfy; `of` names them, such as "the loads"."""
 
     _: KW_ONLY
     count: int = 1

@@ -1,4 +1,4 @@
-"""Figures drawn from the same runs: a case is a run without its seed, and a table has one row per run."""
+"""Figures that share runs: a case is a run without its seed, and a table has one row per run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _CANARY_MESSAGES = 50
 _CANARY_PS = us(350)
-"""Time that a canary runs after its last message starts; DCTCP begins to send after 300 us."""
+"""Time that a canary runs after its last message starts; DCTCP starts to send after 300 us."""
 
 
 class Case(Protocol):
@@ -31,7 +31,7 @@ class Case(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Labels of its point, unique within a figure."""
+        """Labels of the point, unique within a figure."""
 
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
@@ -40,25 +40,24 @@ class Case(Protocol):
 class CaseFigure(Experiment):
     """A figure of some cases, drawn from one row per run.
 
-    Figures that share runs have one subclass, with `measure`, as their `points_of`: they reuse each other's stored
-    points.
+    Figures that share runs have one subclass, with `measure`, as their `points_of`, and so share stored points.
     """
 
     seeding = Seeding.POOLED
     is_wide = True
     seeds: int
-    """Maximum number of runs per case at paper scale; at quick scale there is one."""
+    """Maximum number of runs per case at paper scale; quick scale has one."""
 
     @abstractmethod
     def cases(self, scale: str) -> Sequence[Case]:
         """Return the cases to run."""
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the figure. Default: its panels."""
+        """Draw the figure; by default, its panels."""
         return self.drawn(self.panels, rows)
 
     def seeds_of(self, case: Any) -> int:
-        """Return the runs of a case at paper scale."""
+        """Return the number of runs of a case at paper scale."""
         return self.seeds
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
@@ -87,6 +86,6 @@ class CaseFigure(Experiment):
 
 
 def in_order_fct_ps(result: Result) -> npt.NDArray[np.int64]:
-    """Return each message's time alone on the first shortest path; the bound in `flows` allows for spraying."""
+    """Return each message's time alone on the first shortest path; the bound in `Result.flows` allows spraying."""
     plan, scheme = result.plan, result.plan.scheme
     return base_fct_ps(plan.fabric, plan.src, plan.dst, plan.size_bytes, scheme.payload_bytes, scheme.header_bytes)

@@ -1,8 +1,8 @@
 """Claims of papers as records, and the verdicts on them.
 
-A claim records who makes it, in which words and where, the measurement, the band for which it holds, and what we expect
-and why. All words, margins and tests follow from the band. The band of the paper's claims is what the sentence says;
-`Claim.chosen` and the history beside the ledger say which bands were set with results in sight.
+A claim records its author, words and place, the measurement, the band for which it holds, and what we expect and why.
+All words, margins and tests follow from the band. The band of a paper's claim is what its sentence says; `Claim.chosen`
+and the history beside the ledger show which bands were set with results in sight.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHECK_COLUMNS = (
     "id", "by", "kind", "place", "quote", "quantity", "condition", "published", "band", "measured", "margin", "verdict",
     "holds", "expected", "matches", "seeds_judged", "seeds_held", "reason",
 )  # fmt: skip
-"""`seeds_judged`: seeds whose rows can decide the claim by themselves; `seeds_held`: those in which it holds."""
+"""`seeds_judged`: seeds whose rows alone can decide the claim; `seeds_held`: those in which it holds."""
 
 
 class By(StrEnum):
@@ -32,7 +32,7 @@ class By(StrEnum):
 
     PAPER = "the paper"
     OURS = "rdmacc"
-    """A check that we add, of a reading, a model or an invariant."""
+    """A check of ours, of a reading, a model or an invariant."""
 
 
 PAPER, OURS = By.PAPER, By.OURS
@@ -42,7 +42,7 @@ class Kind(StrEnum):
     """What a claim is about."""
 
     IDENTITY = "identity"
-    """A parameter, an equation or a unit: it follows from the definition, whatever is simulated."""
+    """A parameter, an equation or a unit, which follows from definitions, not from simulation."""
     TREND = "trend"
     """An order or a direction."""
     MAGNITUDE = "magnitude"
@@ -53,9 +53,10 @@ class Chosen(StrEnum):
     """When a band, or the default among readings, was chosen."""
 
     BY_TEXT = "by the text"
-    """The paper states it: nothing was left to choose."""
+    """The paper states it, so there was nothing to choose."""
     BY_RULE = "by the rule for sizes"
-    """The sentence's size or word, by the rule in docs/experiments.md: after the runs, without a look at them."""
+    """By the rule in docs/experiments.md, from the sentence's size or word; chosen after the runs, but independent of
+    them."""
     BEFORE = "before the runs"
     IN_SIGHT = "with results in sight"
 
@@ -67,10 +68,10 @@ class Outcome(StrEnum):
     DIRECTION = "direction only"
     """Right sign, different magnitude."""
     UNDECIDED = "undecided"
-    """An edge of the band, or of the right sign, lies within the interval over the seeds."""
+    """An edge of the band, or of the direction, lies within the interval over the seeds."""
     FAILS = "does not hold"
     NOT_JUDGED = "not judged"
-    """Not run, or the run cannot decide it."""
+    """Not run, or not decidable from the run."""
 
 
 class NotJudged(Exception):
@@ -83,12 +84,12 @@ class Measured(NamedTuple):
     numbers: Value
     """The value that the band judges."""
     note: str = ""
-    """More numbers, in words."""
+    """Further numbers, in words."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The measured value, and whether the claim holds."""
+    """A measured value, and whether the claim holds."""
 
     outcome: Outcome
     measured: str
@@ -96,19 +97,19 @@ class Verdict:
     numbers: Value = None
     """The value that the band judged; None if there is no band."""
     margin: float = math.nan
-    """How far the numbers are inside the band (above zero) or outside, relative to the nearest bound."""
+    """How far the numbers are inside (positive) or outside the band, relative to the nearest bound."""
     half_widths: Value = None
     """Half of each number's 95% interval over the seeds; None if there is one run."""
 
     @property
     def is_judged(self) -> bool:
-        """Whether the table can decide the claim at all."""
+        """Whether the table can decide the claim."""
         return self.outcome != Outcome.NOT_JUDGED
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper about a figure, or a check of ours: a figure's code with its text (`texts.claim`)."""
+    """A sentence of a paper about a figure, or a check of ours; its text comes from ``claims.toml`` (`texts.claim`)."""
 
     id: str
     """Paper, figure and number, such as "dart-f2-1"."""
@@ -121,26 +122,26 @@ class Claim:
     """The published value."""
     _: KW_ONLY
     measure: Callable[[pd.DataFrame], Any]
-    """Returns, from the rows that its experiment shows it, a number or numbers by name, or `Measured`. No number at
-    all, or `NotJudged` raised: the rows cannot decide the claim."""
+    """Returns a number, numbers by name, or `Measured` from the experiment's rows. If the rows cannot decide the claim,
+    it returns no numbers or raises `NotJudged`."""
     band: Band
     direction: Band | None = None
-    """The band for which the claim holds, and that for the right sign, whatever the magnitude."""
+    """The band for which the claim holds, and the band of the right sign, whatever the magnitude."""
     unit: str = ""
     """Display unit of the numbers (see `rdmacc.experiments.framework.bands.show`)."""
     by: By = PAPER
     quote: str = ""
-    """The paper's sentence, or the part of it that makes the claim, verbatim; omissions are "..."."""
+    """The paper's sentence, or its relevant part, verbatim; omissions are "..."."""
     kind: Kind | None = None
     """Default: `IDENTITY` if every number must be exact, `TREND` if no bound is other than 0 or 1, else `MAGNITUDE`."""
     chosen: Chosen | None = None
-    """When the band was chosen, if the paper states it. Default: by `rdmacc.experiments.ledger.history`."""
+    """`Chosen.BY_TEXT` if the paper states the band. Default: by `rdmacc.experiments.ledger.history`."""
     expect: Outcome | Mapping[str, Outcome] = Outcome.HOLDS
-    """What the numbers alone say, at paper scale or at each; whether chance leaves it undecided is in the ledger."""
+    """Expected verdict on the numbers, at paper scale or by scale; the ledger tells if chance leaves it undecided."""
     why: str = ""
-    """Why it does not hold or cannot be judged; required unless `expect` is `Outcome.HOLDS`."""
+    """Why the claim does not hold or cannot be judged; required unless `expect` is `Outcome.HOLDS`."""
     too_small: str = ""
-    """Why the quick scale cannot judge it: it is not measured there. Empty if it can, with the verdict `expect`."""
+    """Why the quick scale cannot judge the claim, which is then not measured there; empty if it can."""
     needs: Sequence[Any] = ()
     """Cases whose runs are required to judge it."""
     seeds: int = 1
@@ -162,12 +163,12 @@ class Claim:
         return self.expect[scale] if isinstance(self.expect, Mapping) else self.expect
 
     def band_words(self) -> str:
-        """Return in words what counts as holding, and as the right sign."""
+        """Return the bands of holding and of the right sign, in words."""
         words = self.band.words(self.unit)
         return words if self.direction is None else f"{words}; right sign: {self.direction.words(self.unit)}"
 
     def verdict(self, rows: pd.DataFrame, without: Sequence[pd.DataFrame] = (), scale: str = "paper") -> Verdict:
-        """Judge the claim on rows, and its interval on the same rows `without` each repetition."""
+        """Judge the claim on rows; the interval comes from the same rows `without` each repetition."""
         if scale == "quick" and self.too_small:
             return Verdict(Outcome.NOT_JUDGED, "not measured at this scale")
         wanted = [case.identity for case in self.needs]
@@ -186,7 +187,7 @@ class Claim:
         numbers, note = self._measured(rows)
         try:
             others = [self._measured(part)[0] for part in without]
-        except NotJudged:  # one repetition decides it, and has no interval
+        except NotJudged:  # only one repetition decides it: no interval
             others = []
         widths = spread(numbers, others) if others else None
         words = [self.band.shown(numbers, self.unit), self._chance(widths, len(others)), note]
@@ -202,7 +203,7 @@ class Claim:
         return Outcome.DIRECTION if sign is not None and sign.holds(numbers) else Outcome.FAILS
 
     def _chance(self, widths: Value, count: int) -> str:
-        """Return what chance does to the numbers, in words."""
+        """Return the influence of chance on the numbers, in words."""
         if not count:
             return ""
         moved, alone = only(widths, lambda one: 0 < one < math.inf), only(widths, math.isinf)
@@ -226,15 +227,15 @@ class Claim:
         return self.row(self.verdict(rows, without, scale), {}, scale)
 
     def check_seeds(self, parts: Mapping[int, pd.DataFrame], scale: str) -> dict[str, Any]:
-        """Return the claim and its outcome as `check` does: the majority of the verdicts on separate seeds.
+        """Return the same as `check`, by the majority of verdicts on separate seeds.
 
-        The claim holds if it does in more than half of them.
+        The claim holds if it holds in more than half of the seeds.
         """
         each = {seed: self.verdict(part, (), scale) for seed, part in parts.items()}
         return self.row(_middle(each), each, scale)
 
     def row(self, verdict: Verdict, each: Mapping[int, Verdict], scale: str) -> dict[str, Any]:
-        """Return the claim with a verdict on it, as a row of `CHECK_COLUMNS`."""
+        """Return the claim with a verdict, as a row of `CHECK_COLUMNS`."""
         expected = self.expectation(scale)
         outcome = Outcome.NOT_JUDGED if expected == Outcome.NOT_JUDGED else verdict.outcome
         judged = [one for one in each.values() or (verdict,) if one.is_judged and outcome != Outcome.NOT_JUDGED]
@@ -267,14 +268,14 @@ def _kind_of(band: Band) -> Kind:
 
 
 def _plain(value: Any) -> Value:
-    """Return numbers as Python numbers, and names as strings."""
+    """Convert numbers to Python numbers, and names to strings."""
     if isinstance(value, pd.Series | Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     return float(value)
 
 
 def _middle(each: Mapping[int, Verdict]) -> Verdict:
-    """Return the median of several seeds' verdicts; of two, the worse one."""
+    """Return the median verdict over seeds; of two, the worse one."""
     judged = [(seed, one) for seed, one in each.items() if one.is_judged]
     if not judged:
         return next(iter(each.values()))

@@ -1,4 +1,4 @@
-"""Merge figures that differ only in the seed: the first one, with bands from the lowest to the highest value."""
+"""Merge figures that differ only in the seed into the first one, with bands from the lowest to the highest value."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FAINT = 0.25
-_ASIDE = 0.7  # position of the line on a bar: beside an existing error bar
+_ASIDE = 0.7  # position of the line on a bar, beside an existing error bar
 _NOTHING = ("None", "", " ")
 
 
 def with_bands(figures: Sequence[Figure]) -> Figure:
-    """Return the first of several equally drawn figures, with the spread of the others.
+    """Return the first of several figures of the same structure, with the spread over all of them.
 
     A line gets a band from the lowest to the highest value; a bar or a single point gets a vertical line. Curves whose
     samples differ in position between figures are overlaid as thin lines. The other figures are closed.
@@ -47,7 +47,7 @@ def _spread_line(ax: Axes, line: Any, others: Sequence[Any]) -> None:
 
     drawn = [tuple(np.asarray(axis) for axis in one.get_data()) for one in (line, *others)]
     if line.get_transform() != ax.transData or any(y.dtype.kind not in "fiu" for _, y in drawn):
-        return  # a line across the axes, or one without numbers
+        return  # a line across the axes, or without numbers
     if any(line in one.lines[1] for one in ax.containers if isinstance(one, ErrorbarContainer)):
         return
     x, y = drawn[0]
@@ -66,7 +66,7 @@ def _spread_line(ax: Axes, line: Any, others: Sequence[Any]) -> None:
     if dashes not in _NOTHING:
         by_steps: Any = (steps.removeprefix("steps").strip("-") or "pre") if steps.startswith("steps") else None
         ax.fill_between(x, least, most, where=known, step=by_steps, alpha=_FAINT, linewidth=0, **look)
-    elif str(marker) not in _NOTHING:  # otherwise a part of an error bar
+    elif str(marker) not in _NOTHING:  # others are parts of error bars
         ax.vlines(x, least, most, linewidth=1, **look)
 
 

@@ -1,8 +1,8 @@
-"""Experiments: points, a measurement of each, a picture, and the paper's claims about it.
+"""Experiments: points, their measurement, a plot, and the paper's claims about it.
 
-An experiment is a figure or a table of a paper. A point is the unit of work and of storage: it is computed in one
-process, `measure` makes its rows of the table, and these rows are stored. The picture and the verdicts use only the
-table of all points.
+An experiment is a figure or a table of a paper. A point is the unit of work and storage: one process computes it,
+`measure` turns it into rows of the table, and these rows are stored. Plot and verdicts only use the table of all
+points.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Run = Callable[[Scenario], Result]
 
 
 def _listed(points: Callable[..., Iterable[Point]]) -> Callable[..., list[Point]]:
-    """Return a function that returns what another yields, in a list."""
+    """Return a function that collects the results of a generator in a list."""
 
     @wraps(points)
     def found(*args: Any, **kwargs: Any) -> list[Point]:
@@ -67,22 +67,22 @@ class Experiment(ABC):
     claims : tuple of Claim
         The paper's claims about it, and additional checks.
     points_of : type of Experiment, optional
-        A base class that computes the points, for figures that share simulations: points stored for one of them serve
-        all. Subclasses must then not override its `measure` and `execute`.
+        A base class that computes the points, for figures that share simulations and stored points. Subclasses must
+        then not override its `measure` and `execute`.
     seeding : Seeding
-        How it uses several seeds.
+        How several seeds are used.
     seed_stride : int
         Number of seeds that one run uses, starting at its own; the next run's seeds follow.
     repetition : str
-        The column that numbers repetitions judged together: each claim gets an interval over them.
+        The column that numbers repetitions; each claim gets an interval over them.
     is_wide : bool
-        Whether claims see a row for each point (`rdmacc.sweep.tidy.wide`) instead of one for each number.
+        Whether claims see one row per point (`rdmacc.sweep.tidy.wide`) instead of one per number.
     panels : tuple of Panel
-        What to draw, unless `plot` is overridden.
+        Panels of the default plot.
     grid : mapping
-        How `draw_panels` arranges them.
+        Options of `draw_panels`.
     more : str
-        What else the heading says.
+        More text for the heading.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Experiment(ABC):
     more: str = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Draw in rdmacc's style, and let `points` yield them."""
+        """Wrap `plot` and `points`: draw in rdmacc's style, and allow `points` to be a generator."""
         super().__init_subclass__(**kwargs)
         cls.__doc__ = cls.__doc__ or vars(cls).get("description")
         if isgeneratorfunction(vars(cls).get("points")):
@@ -109,10 +109,10 @@ class Experiment(ABC):
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> Iterable[Point]:
-        """Return the points, or yield them: whoever asks gets a list."""
+        """Return or yield the points; callers get a list."""
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), only from its simulation.
+        """Return a point's rows of the table (see `rdmacc.sweep.tidy`) from its simulation.
 
         Every experiment overrides this, `compute` or `execute`.
         """
@@ -124,21 +124,21 @@ class Experiment(ABC):
 
     @on_a_page
     def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table, in rdmacc's style. Default: its panels, under the default reading."""
+        """Draw the figure from the table; by default, its panels under the default reading."""
         rows = self.under(table, DEFAULT)
         assert rows is not None
         return self.drawn(self.panels, rows)
 
     def drawn(self, panels: Sequence[Panel], table: pd.DataFrame, more: str = "", **grid: Any) -> Figure:
-        """Return panels of a table as a figure with its heading."""
+        """Return a figure of panels with its heading."""
         return self.headed(draw_panels(panels, table, **{**self.grid, **grid}), more or self.more)
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        """Compute one point's rows. Override if a point is neither one simulation nor none."""
+        """Compute a point's rows. Override if a point has several simulations."""
         return self.compute(point) if point.scenario is None else self.measure(point, run(point.scenario))
 
     def run(self, scale: str = "quick", seed: int = 0, engine: str = "auto", seeds: int | None = None) -> pd.DataFrame:
-        """Compute every point in this process, store nothing, and return the table.
+        """Compute every point in this process and return the table, without storing anything.
 
         `rdmacc.sweep.sweep` uses several processes and stores finished points.
 
@@ -164,7 +164,7 @@ class Experiment(ABC):
     def checked_points(
         self, scale: str = "quick", seed: int = 0, changes: Mapping[str, Any] | None = None
     ) -> list[Point]:
-        """Return the points, with parameters of their schemes changed."""
+        """Return the points, with changed parameters of their schemes."""
         points = list(self.points(check_scale(scale), check_seed(seed)))
         if not points:
             raise ConfigError(f"points of {self.name}", [], f"at least one at {scale} scale")
@@ -176,7 +176,7 @@ class Experiment(ABC):
     def seeded_points(
         self, scale: str = "quick", seed: int = 0, seeds: int | None = None, changes: Mapping[str, Any] | None = None
     ) -> dict[str, tuple[Point, Point]]:
-        """Return the points of several seeds by name, each as computed and as shown in the table."""
+        """Return the points of several seeds by name, each as computed and as labelled in the table."""
         seed, seeds = check_seed(seed), check_seeds(seeds)
         if seeds is None:
             return {point.name: (point, point) for point in self.checked_points(scale, seed, changes)}
@@ -187,11 +187,11 @@ class Experiment(ABC):
         return labelled(points_of_seeds(points, self.seeding, seed, seeds, self.seed_stride))
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
-        """Return the rows of each seed that has all points; one entry if there is one seed or all are the same."""
+        """Return the rows of each seed that has all points; a single entry if seeds make no difference."""
         return rows_of_seeds(table, self.seeding, self.seed_stride)
 
     def figure(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the first seed's rows, with bands from the lowest to the highest of all seeds."""
+        """Draw the figure of the first seed, with bands from the lowest to the highest value of all seeds."""
         from rdmacc.experiments.framework.drawn_bands import with_bands
 
         if self.seeding is not Seeding.SEPARATE:
@@ -199,7 +199,7 @@ class Experiment(ABC):
         return with_bands([self.plot(part) for part in self.rows_of_seeds(table).values()])
 
     def headed(self, figure: Figure, more: str = "", fontsize: float = 12) -> Figure:
-        """Return a figure with its number and its title above it, and whatever more it needs to be read."""
+        """Return a figure with a heading: its number, its title and `more`."""
         paper = self.name.partition(".")[0]
         short, number = PAPERS[paper].short if paper in PAPERS else paper, numbered(self.name)
         place = f"{short}, {number[0]} {number[1]}" if number else short
@@ -211,23 +211,23 @@ class Experiment(ABC):
     def canaries(self) -> list[Point]:
         """Return short runs of code that only the paper scale reaches; their results must not change.
 
-        Override if the quick scale omits something. Each needs a scenario.
+        Override if the quick scale omits something. Each point needs a scenario.
         """
         return []
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows of a reading of the paper, `DEFAULT` among them; None if the table has none.
+        """Return the rows of a reading of the paper, which may be `DEFAULT`; None if the table has none.
 
-        Override where a table has rows of several readings.
+        Override if a table has rows of several readings.
         """
         return table if reading == DEFAULT else None
 
     def readings_in(self, table: pd.DataFrame) -> list[str]:
-        """Return the readings other than the default that a table has rows of."""
+        """Return the non-default readings that a table has rows of."""
         return [one.name for one in readings_of(self.name) if self.under(table, one.name) is not None]
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
-        """Return the part of a table that claims see: its rows of a reading."""
+        """Return the rows of a reading in the form that claims see."""
         rows = self.under(table, check_reading(self.name, reading))
         if rows is None:
             allowed = f"a reading in the table of {self.name}: {', '.join([DEFAULT, *self.readings_in(table)])}"
@@ -235,19 +235,19 @@ class Experiment(ABC):
         return self.shown(rows)
 
     def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return rows of a table in the form in which claims see them."""
+        """Return rows in the form that claims see."""
         return wide(rows) if self.is_wide else rows
 
     def check(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> pd.DataFrame:
         """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.
 
-        Over pooled seeds each number has an interval. Separate seeds are also judged separately: `seeds_judged` and
-        `seeds_held` say how often a claim holds.
+        Pooled seeds give each number an interval. Separate seeds are judged separately; `seeds_judged` and `seeds_held`
+        count in how many a claim holds.
         """
         return pd.DataFrame(self.judge(table, scale, reading), columns=list(CHECK_COLUMNS))
 
     def judge(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> list[dict[str, Any]]:
-        """Return the results of `check` as records, each with the `numbers` that its band judged."""
+        """Return the results of `check` as records, with the judged `numbers`."""
         rows = self.view(table, reading)
         if self.seeding is not Seeding.POOLED:
             parts = {}

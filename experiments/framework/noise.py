@@ -1,9 +1,9 @@
-"""How far a measured number may be off by chance: the delete-one jackknife over seeds or repetitions.
+"""The random error of a measured number: the delete-one jackknife over seeds or repetitions.
 
 A claim is measured again on the table without one seed, for each seed in turn. For a mean over seeds this gives the
-usual standard error; for ratios and differences of means it is right to first order, and as all schemes share the
-seeds, it is that of pairs. Any measurement can be judged so, unchanged. It is rough for extremes and medians of a few
-seeds. A table of one run has no interval.
+usual standard error; for ratios and differences of means it is right to first order, and pairs values of the same seed,
+which all schemes share. It works for any measurement, but is rough for extremes and medians of a few seeds. A table of
+one run has no interval.
 """
 
 import math
@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 _MOST = 6
-"""Groups that many repetitions are dealt to in turn; one group is left out at a time."""
+"""Number of groups for many repetitions, of which one is left out at a time."""
 
 
 @cache
@@ -24,7 +24,7 @@ def _quantile(degrees: int) -> float:
 
 
 def half_width(whole: float, without: Sequence[float]) -> float:
-    """Return half of a number's 95% interval, from its values without each group; 0 if none changes it."""
+    """Return half of a number's 95% interval, from its values with one group left out; 0 if they are all equal."""
     gaps = np.asarray(without, np.float64) - whole
     if not np.isfinite(gaps).all() or not len(gaps):
         return 0.0 if not len(gaps) or all(one == whole for one in without) else math.inf
@@ -34,7 +34,7 @@ def half_width(whole: float, without: Sequence[float]) -> float:
 
 
 def without_each(rows: pd.DataFrame, repetition: str, labels: Sequence[str]) -> list[pd.DataFrame]:
-    """Return rows without each group of repetitions; none if there is one."""
+    """Return the rows with one group of repetitions left out, for each group; empty if there is one repetition."""
     if repetition not in rows or rows[repetition].nunique() < 2:
         return []
     number = pd.to_numeric(rows[repetition])

@@ -1,7 +1,7 @@
-"""Drawings as declarations: a figure names the quantities of its panels, and their drawing is the same everywhere.
+"""Declarative plots: a figure declares the quantities of its panels, which are drawn in a common style.
 
-Numbers are shown in the panel's `unit`. The spread over seeds is a band, or an error bar; published values are hollow
-marks in the colour of the curve that they belong to. A table is long, or has a row for each run (`wide`).
+Numbers are shown in the panel's `unit`. The spread over seeds is a band or an error bar; published values are hollow
+markers in the colour of their curve. A table is long, or has one row per run (`wide`).
 """
 
 from __future__ import annotations
@@ -33,42 +33,42 @@ def _shade(colour: str) -> str:
 
 
 def _published(ax: Axes) -> str:
-    """Return the label of published values: one entry of the legend serves those of all curves."""
+    """Return the label of published values, which share one entry in the legend."""
     return "_published" if "published" in ax.get_legend_handles_labels()[1] else "published"
 
 
 @dataclass(frozen=True)
 class Panel(ABC):
-    """One quantity of a table, by the values of a label: `looks` has the legend and the colour of each."""
+    """One quantity of a table, with a curve or bar for each value of a label in `looks`."""
 
     quantity: str = ""
     looks: Mapping[Any, tuple[str, ...]] = field(default_factory=dict)
-    """Legend and colour; a line's look may follow, such as "o--"."""
+    """Legend, colour and, optionally, a line style such as "o--", by value of the label."""
     _: KW_ONLY
     of: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    """Makes the table that is drawn from the figure's: a part of it, or numbers that follow from it."""
+    """Derives the panel's table from the figure's."""
     by: str | tuple[str, ...] = "scheme"
-    """The label, or several: `looks` then has a tuple of their values. "quantity" may be one."""
+    """The label, or several; keys of `looks` are then tuples. "quantity" may be one of them."""
     where: Mapping[str, Any] = field(default_factory=dict)
-    """Other labels that the rows must have."""
+    """Other required labels of the rows."""
     title: str = ""
     unit: str = ""
     label: str = ""
-    """The quantity on its axis; default: its name."""
+    """Label of the quantity's axis; default: its name."""
     log: str = ""
     """Logarithmic axes: "x", "y" or "xy"."""
     levels: Mapping[str, float] = field(default_factory=dict)
-    """Dotted lines by name; a name with "_" before it is not in the legend."""
+    """Dotted lines by name; names that start with "_" are not in the legend."""
     verticals: Mapping[str, float] = field(default_factory=dict)
-    """The same across the other axis, in its unit."""
+    """The same for the other axis, in its unit."""
     axes: Mapping[str, Any] = field(default_factory=dict)
-    """What else to set on the axes: `xlim`, `ylim` and such, by matplotlib's names."""
+    """Other properties of the axes by matplotlib's names, such as `xlim`."""
     tilt: float = 0.0
-    """Degrees by which the words below the axes are turned."""
+    """Rotation of the x axis's tick labels, in degrees."""
     legend: Mapping[str, Any] | None = field(default_factory=lambda: {"fontsize": 8})
-    """How the legend looks; None: there is none."""
+    """Options of the legend; None: no legend."""
     also: Callable[[Axes, pd.DataFrame], object] | None = None
-    """Draws what else belongs there, at last."""
+    """Draws additional content last."""
 
     def draw(self, ax: Axes, table: pd.DataFrame) -> None:
         for name, level in self.levels.items():
@@ -91,7 +91,7 @@ class Panel(ABC):
 
     @property
     def factor(self) -> float:
-        """What a number of the table is multiplied by."""
+        """The factor from stored to displayed numbers."""
         return in_unit(1.0, self.unit)[0]
 
     def axis(self) -> str:
@@ -100,7 +100,7 @@ class Panel(ABC):
         return f"{self.label or self.quantity} ({suffix})" if suffix else self.label or self.quantity
 
     def labels(self, one: Any) -> dict[str, Any]:
-        """Return the labels of a curve, its quantity among them."""
+        """Return the labels of a curve, including its quantity."""
         own = {self.by: one} if isinstance(self.by, str) else dict(zip(self.by, one, strict=True))
         return {"quantity": self.quantity, **self.where, **own}
 
@@ -114,7 +114,7 @@ class Panel(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Sketch(Panel):
-    """Anything else: `how` draws it."""
+    """A panel drawn by the function `how`."""
 
     how: Callable[[Axes, pd.DataFrame], object]
 
@@ -124,7 +124,7 @@ class Sketch(Panel):
 
 @dataclass(frozen=True, kw_only=True)
 class Listing(Panel):
-    """A table in words: `cells` makes its rows, `columns` has the width of each column, a share, by its heading."""
+    """A table of text: `cells` returns its rows, `columns` maps headings to relative widths."""
 
     columns: Mapping[str, float]
     cells: Callable[[pd.DataFrame], Sequence[Sequence[str]]]
@@ -142,7 +142,7 @@ class Listing(Panel):
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(Panel):
-    """A number over a parameter, the column `over`; `published` has (parameter, value) of each curve."""
+    """A number over a parameter, the column `over`; `published` has (parameter, value) pairs by curve."""
 
     over: str
     xlabel: str = ""
@@ -150,7 +150,7 @@ class Lines(Panel):
     """Whether the parameter is shown in percent."""
     published: Mapping[Any, Sequence[tuple[float, float]]] = field(default_factory=dict)
     is_error: bool = False
-    """Whether the band is the mean's standard error, not from the least to the greatest."""
+    """Whether the band is the mean's standard error instead of the range."""
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
         for marker, (one, (name, colour, *line)) in zip(_MARKERS * 2, self.looks.items(), strict=False):
@@ -186,17 +186,17 @@ class Distributions(Panel):
 
 @dataclass(frozen=True, kw_only=True)
 class Traces(Panel):
-    """A quantity over time, of the points that `looks` names; `phases` shades times."""
+    """A quantity over time, for the points in `looks`; `phases` are shaded."""
 
     by: str | tuple[str, ...] = "point"
     time_unit: str = "us"
     clock: Callable[[pd.DataFrame, str], tuple[float, float]] | None = None
-    """Time 0 and the unit of a point in ps, if `time_unit` is no unit of time."""
+    """Returns a point's time 0 and time unit in ps, if `time_unit` is not a unit of time."""
     width: float = 1.2
     is_step: bool = False
     """Whether each value holds until the next one."""
     until_ps: int = 0
-    """Time until which the last value holds, if that is drawn."""
+    """Time until which the last value is drawn; 0: not extended."""
     phases: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Begin and end in ps, by name."""
 
@@ -222,13 +222,13 @@ class Traces(Panel):
 class Bars(Panel):
     """A number by the values of the label, grouped by the column `over`; published values are black marks.
 
-    Without `over`, `is_flat` draws a horizontal bar for each of `looks`, with its name beside it.
+    Without `over`, `is_flat` draws a named horizontal bar for each of `looks`.
     """
 
     over: str = ""
     is_flat: bool = False
     published: Mapping[Any, Mapping[Any, float]] = field(default_factory=dict)
-    """By the value of the label, then of `over`."""
+    """Values by the label, then by `over`."""
 
     def draw(self, ax: Axes, table: pd.DataFrame) -> None:
         super().draw(ax, table)
@@ -283,9 +283,9 @@ def draw_panels(
     legend: str = "",
     **grid: Any,
 ) -> Figure:
-    """Draw panels in a grid of `size` inches each, by default side by side.
+    """Draw panels of `size` inches in a grid, by default side by side.
 
-    `legend` is the place of one legend for all of them; `sharex`, `sharey` and the like are matplotlib's.
+    `legend` is the position of a common legend; `sharex`, `sharey` and others are matplotlib's.
     """
     columns = columns or len(panels)
     rows = -(-len(panels) // columns)
@@ -314,7 +314,7 @@ def draw_blocks(
     arrows: Iterable[tuple[str, str, str]],
     size: tuple[float, float] = (0.9, 0.5),
 ) -> None:
-    """Draw boxes of half a `size`, each by its place, its words and its colour, and arrows between them."""
+    """Draw boxes of (x, y, text, colour), with half their `size`, and arrows between them."""
     from matplotlib.patches import FancyBboxPatch
 
     half_x, half_y = size

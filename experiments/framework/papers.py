@@ -1,4 +1,4 @@
-"""The papers: each is a folder with a ``paper.toml``; nothing else names them."""
+"""The papers: every folder with a ``paper.toml``."""
 
 import re
 from dataclasses import dataclass
@@ -12,38 +12,38 @@ from rdmacc.presets import PRESETS
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """What a ``paper.toml`` says."""
+    """The content of a ``paper.toml``."""
 
     folder: Path
     name: str
-    """As in headings and in the score."""
+    """Name in headings and in the score."""
     short: str
-    """As on figures."""
+    """Name on figures."""
     title: str
     authors: str
     reference: str
-    """Where it appeared, and when."""
+    """Venue and year."""
     doi: str = ""
     preset: str = ""
-    """The preset with its parameters, one of rdmacc's or a file beside ``paper.toml``."""
+    """The preset with the paper's parameters: one of rdmacc's, or a file beside ``paper.toml``."""
     covers: str = "every figure and table"
-    """What of it is rerun."""
+    """The part that is reproduced."""
     order: int = 100
-    """Its place among the papers."""
+    """Position among the papers."""
 
 
 PAPERS: dict[str, Paper] = {}
-"""The papers by folder, which is the group of their experiments."""
+"""The papers by folder, which is also the group of their experiments."""
 
 
 def numbered(name: str) -> tuple[str, int] | None:
-    """Return "figure" or "table" and its number, by an experiment's name; None if it is neither."""
+    """Return "figure" or "table" and its number from an experiment's name; None if it is neither."""
     found = re.fullmatch(r"(fig|table)(\d+)", name.partition(".")[2])
     return ("figure" if found[1] == "fig" else "table", int(found[2])) if found else None
 
 
 def find_paper(folder: Path, group: str) -> None:
-    """Add what the files of a folder say: the paper, its preset, its claims and the questions that it leaves open."""
+    """Read a folder's files: the paper, its preset, its claims and its open questions."""
     if (folder / "paper.toml").exists():
         try:
             paper = Paper(folder=folder, **read_texts(folder / "paper.toml"))

@@ -9,11 +9,11 @@ from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
 
 SCALES = ("quick", "paper")
-"""Quick takes seconds, for tests and a first look; paper has the paper's own topology and load."""
+""""quick" takes seconds, for tests and a first look; "paper" has the paper's topology and load."""
 
 
 def check_scale(scale: str) -> str:
-    """Return the scale of that name; raise `ConfigError` if there is none."""
+    """Return a scale's name; raise `ConfigError` if it is unknown."""
     if scale not in SCALES:
         raise ConfigError("scale", scale, f"one of {', '.join(SCALES)}")
     return scale
@@ -21,10 +21,10 @@ def check_scale(scale: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
-    """A unit of work: one scenario, or anything that `Experiment.execute` does with it.
+    """A unit of work: one scenario, or any input of `Experiment.execute`.
 
-    It can be pickled and is cheap to make. It holds everything that its rows depend on as plain data, because they are
-    stored under its hash.
+    It can be pickled and is cheap to create. It contains everything that its rows depend on as plain data, because they
+    are stored under its hash.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Point:
 
 
 def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
-    """Return points with changed parameters, for the schemes that have them."""
+    """Return points with changed parameters of the schemes that have them."""
     if not changes:
         return points
     schemes = [as_scheme(point.scenario.scheme) for point in points if point.scenario is not None]

@@ -1,13 +1,13 @@
 """Readings: named answers to questions that a paper leaves open.
 
-A paper's questions are in its ``readings.toml``, each with the sentence that leaves it open, the answers, and the
-evidence for each. One set of answers is the default; a reading is that set with one question answered differently. The
-figures whose tables have rows of a reading can be drawn and judged under it.
+A paper's questions are in its ``readings.toml``, each with the ambiguous sentence, the answers, and the evidence for
+each. One set of answers is the default; a reading is that set with one question answered differently. Figures whose
+tables have rows of a reading can be drawn and judged under it.
 
-The rule for a default: where the text decides, the text; where it is silent, the answer that the sources it cites had
-at the time; where these are silent, the plainest answer; never the number of claims that fit. The default is one set-up
-for all figures of the paper. An answer that the paper's own text or results rule out is `against` it: it is simulated
-to show what it costs, and does not count in the score's range.
+The rule for a default: the text if it decides; otherwise the answer of the sources that it cites, as of that time;
+otherwise the plainest answer; never the number of claims that fit. All figures of the paper share one default. An
+answer that the paper's text or results rule out is `against` it: it is simulated to show its effect, but does not count
+in the score's range.
 """
 
 import tomllib
@@ -32,11 +32,11 @@ class Reading:
     answer: str
     """The assumed meaning."""
     evidence: str
-    """Evidence for and against it: sentences of the paper, other claims that fit or do not."""
+    """Evidence for and against it: sentences of the paper, and other claims that do or do not fit."""
     against: str = ""
-    """What in the paper or its sources rules it out; empty if the text allows it."""
+    """Why the paper or its sources rule it out; empty if the text allows it."""
     is_setup: bool = False
-    """Whether it is a set-up that the paper may have run as a whole; the score then has a row for it."""
+    """Whether the paper may have run everything with this set-up; the score then has a row for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +48,11 @@ class Question:
     place: str
     """Section of the paper."""
     sentence: str
-    """The sentence that leaves it open, quoted."""
+    """The ambiguous sentence, quoted."""
     readings: tuple[Reading, ...]
     """The answers; the first is the default."""
     why: str
-    """Why that is the default, by the rule above."""
+    """The reason for the default, by the rule above."""
     chosen: Chosen | None = None
     """`Chosen.BY_TEXT` if the text alone decides it. Default: by the history (`rdmacc.experiments.ledger.history`)."""
 
@@ -79,7 +79,7 @@ def read_questions(paper: str, path: Path) -> None:
 
 
 def read_texts(path: Path) -> dict[str, Any]:
-    """Return what is in a TOML file, line breaks in its texts as spaces."""
+    """Return the content of a TOML file, with line breaks in strings replaced by spaces."""
 
     def joined(value: Any) -> Any:
         if isinstance(value, dict):
@@ -97,12 +97,12 @@ def questions_of(name: str) -> tuple[Question, ...]:
 
 
 def readings_of(name: str) -> list[Reading]:
-    """Return the readings of an experiment's paper that are not the default."""
+    """Return the non-default readings of an experiment's paper."""
     return [one for question in questions_of(name) for one in question.readings[1:]]
 
 
 def check_reading(name: str, reading: str) -> str:
-    """Return a reading's name; the default answers to questions are `DEFAULT`."""
+    """Return the name of a reading; names of default answers become `DEFAULT`."""
     if reading == DEFAULT or any(reading == question.default.name for question in questions_of(name)):
         return DEFAULT
     known = [one.name for one in readings_of(name)]

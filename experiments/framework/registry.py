@@ -17,16 +17,16 @@ from rdmacc.experiments.framework.texts import check_measured
 from rdmacc.sweep.store import read_table
 
 EXPERIMENTS: dict[str, Experiment] = {}
-"""The experiments by name: grouped by paper, figures first, then tables, then the others."""
+"""The experiments by name, grouped by paper: figures, tables, then others."""
 
 
 _Registered = TypeVar("_Registered", bound="Experiment | type[Experiment]")
 
 
 def register_experiment(one: _Registered, *, replace: bool = False) -> _Registered:
-    """Add an experiment under its name, and return it; a class decorator, for a class that needs no arguments.
+    """Register an experiment under its name, and return it; also a class decorator, for classes without arguments.
 
-    With `replace` it may take the place of an experiment of that name.
+    With `replace`, it may replace an experiment of that name.
     """
     added = one() if isinstance(one, type) else one
     kind = type(added)
@@ -44,10 +44,10 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
 
 
 def import_modules(package: str) -> None:
-    """Read what a package's files say, and import its modules, whose experiments register themselves.
+    """Read a package's files and import its modules, whose experiments register themselves.
 
-    That is done for every folder of `rdmacc.experiments`. A paper's folder elsewhere does it in its ``__init__``, with
-    its own name.
+    This happens for every folder of `rdmacc.experiments`. A paper's folder elsewhere calls this in its ``__init__``,
+    with its own name.
     """
     module = importlib.import_module(package)
     group = package.rpartition(".")[2]
@@ -66,7 +66,7 @@ def experiment(name: str) -> Experiment:
 
 
 def select(name: str) -> list[Experiment]:
-    """Return the experiment of that name, or all of a group: "dart" for "dart.fig2", "dart.fig3" and so on."""
+    """Return the experiment of that name, or all of a group: "dart" selects "dart.fig2", "dart.fig3" and so on."""
     if name in EXPERIMENTS:
         return [EXPERIMENTS[name]]
     chosen = [one for known, one in EXPERIMENTS.items() if known.startswith(f"{name}.")]
@@ -77,12 +77,12 @@ def select(name: str) -> list[Experiment]:
 
 
 def claims_of(*papers: str) -> Iterator[tuple[Experiment, Claim]]:
-    """Return the claims of papers' figures, by default of all papers."""
+    """Return the claims on the given papers' figures, by default on all."""
     return ((one, claim) for paper in papers or PAPERS for one in select(paper) for claim in one.claims)
 
 
 def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame | None:
-    """Return the bundled table of an experiment; None if there is none of that scale and seed.
+    """Return the bundled table of an experiment; None if there is none for that scale and seed.
 
     Its provenance: ``rdmacc.sweep.store.read_table(summary_path(name))``.
     """
@@ -94,7 +94,7 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
 
 
 def summary_path(name: str) -> Path:
-    """Return the path of an experiment's bundled table, in the folder of its module, whether or not it exists."""
+    """Return the path of an experiment's bundled table, which may not exist."""
     group, _, figure = name.partition(".")
     one = EXPERIMENTS.get(name)
     source = getattr(sys.modules.get(type(one).__module__), "__file__", None) if one is not None else None

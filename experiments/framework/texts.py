@@ -1,7 +1,7 @@
-"""What is written of claims: each folder's ``claims.toml``, beside the figures that measure them.
+"""The texts of claims: each folder's ``claims.toml``, beside the figures that measure them.
 
-A table has the name of its claim and the texts of `Claim`; ``{name}`` in one of them stands for an entry of the table
-``shared``, a text that several claims have. A claim that is ``like`` one above it has that one's texts and its own.
+A table is named like its claim and has the texts of `Claim`; ``{name}`` stands for an entry of the table ``shared``. A
+claim that is ``like`` an earlier one inherits its texts.
 """
 
 import re
@@ -17,7 +17,7 @@ from rdmacc.experiments.framework.claim import By, Chosen, Claim, Kind, Outcome
 from rdmacc.experiments.framework.reading import read_texts
 
 TEXTS: dict[str, dict[str, dict[str, Any]]] = {}
-"""By group of experiments and claim."""
+"""Texts by group of experiments and claim."""
 
 _WRITTEN = (
     "place", "quantity", "condition", "published", "quote", "unit", "by", "kind", "chosen", "expect", "why",
@@ -64,9 +64,9 @@ def claim(
     id: str, *, measure: Callable[[pd.DataFrame], Any], band: Band, direction: Band | None = None,
     needs: Sequence[Any] = (), seeds: int = 1, **written: str,
 ) -> Claim:  # fmt: skip
-    """Return a claim with what its folder's ``claims.toml`` says of it, and what is `written` here instead.
+    """Return a claim with the texts of its folder's ``claims.toml``, and those `written` here instead.
 
-    See `Claim`. What follows from numbers that a figure also uses is written in its code, and nowhere else.
+    See `Claim`. Texts that depend on numbers in a figure's code are written there.
     """
     group = id.partition("-")[0]
     texts = TEXTS.get(group, {})

@@ -34,7 +34,7 @@ def settled(trace: pd.Series, from_ps: float, target: float, tolerance: float) -
 
 
 def worst_between(trace: pd.Series, from_ps: float, to_ps: float, target: float) -> float:
-    """Return the value between two times that is farthest from a target; NaN if no time is between them."""
+    """Return the value between two times that is farthest from a target; NaN if there is no sample."""
     if not from_ps < to_ps:
         return float("nan")
     inside = trace[(trace.index > from_ps) & (trace.index < to_ps)].tolist()
@@ -53,7 +53,7 @@ def time_in(trace: pd.Series, value: float, from_ps: float, to_ps: float) -> flo
 
 
 def shown(trace: pd.Series, from_ps: int, to_ps: int) -> pd.Series:
-    """Return the trace from one time to another, with a sample at both ends, to draw it."""
+    """Return the trace between two times, with a sample at both ends, for drawing."""
     inside = trace[(trace.index > from_ps) & (trace.index < to_ps)]
     times = [from_ps, *inside.index.to_list(), to_ps]
     values = [value_at(trace, from_ps), *inside.to_list(), value_at(trace, to_ps)]
