@@ -1,4 +1,4 @@
-"""Who and what took a message's time: for each part of it, what stood in the way."""
+"""The causes of a message's delays: what held it up in each interval of its time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rdmacc.state import CNP, DATA, KIND_NAMES, PAUSE
 __all__ = ["Cause", "Causes"]
 
 _CUT = 0.99
-"""A rate below this share of the one before is a cut."""
+"""A rate below this share of the previous one counts as a cut."""
 
 
 class Cause(NamedTuple):
-    """One reason for one kind of time."""
+    """One cause of one kind of time."""
 
     kind: str
     cause: str
@@ -32,13 +32,13 @@ class Cause(NamedTuple):
     often: int = 0
     bytes: float = 0.0
     time_ps: float = 0.0
-    """Picoseconds of that kind; of round trips, their sum."""
+    """Picoseconds of that kind; for round trips, their sum."""
     first_ps: int = -1
-    """When it first happened, -1 where that says nothing."""
+    """First occurrence, -1 where it means nothing."""
 
 
 class Causes:
-    """Looks for what stood in a message's way, and adds it up."""
+    """Finds and adds up the causes of a message's delays."""
 
     def __init__(self, recording: Recording, message: int, spans: Sequence[Span]) -> None:
         self._recording, self._plan, self._message, self._spans = recording, recording.plan, message, spans
@@ -60,11 +60,10 @@ class Causes:
         self._fates()
         found = [Cause(*key, int(n), size, time_ps, int(at)) for key, (n, size, time_ps, at) in self._sums.items()]
         self.found = sorted(found, key=lambda cause: (-cause.time_ps, -cause.often))
-        """The longest first."""
+        """Longest first."""
 
     def _add(self, kind: str, cause: str, place: int = -1, by: int = -1, *, bytes: float = 0.0, time_ps: float = 0.0,
              at_ps: int = -1) -> None:  # fmt: skip
-        """Count something once more."""
         one = self._sums[kind, cause, place, by]
         one[0] += 1
         one[1] += bytes
@@ -79,7 +78,7 @@ class Causes:
     # At a port
 
     def _behind(self, span: Span) -> None:
-        """Find what a port transmitted meanwhile."""
+        """Find what the port transmitted during the span."""
         idle_ps, cls = span.end_ps - span.begin_ps, self._class_at(span)
         for one in self._recording.passing(span.port, span.begin_ps, span.end_ps):
             idle_ps -= one.within_ps
@@ -93,7 +92,7 @@ class Causes:
             self._add(span.kind, cause, span.port, time_ps=idle_ps)
 
     def _class_at(self, span: Span) -> int:
-        """Return the class in which the packet waits that the walk follows."""
+        """Return the priority class of the waiting packet."""
         waits = self._by_place.get((span.port, span.psn), [])
         after = (hop["priority"] for hop in waits if hop["sent_ps"] >= span.end_ps)
         return int(next(after, self._plan.priority[self._message]))
@@ -118,7 +117,7 @@ class Causes:
     # At the sender
 
     def _before(self, span: Span) -> None:
-        """Find what the queue pair did before the message had its turn."""
+        """Find the messages that the queue pair served first."""
         sends = self._recording.sends_of(int(self._plan.qp[self._message]))
         low, high = np.searchsorted(sends.time_ps, [span.begin_ps, span.end_ps]).tolist()
         others = set(sends.message[max(low - 1, 0) : high].tolist()) - {self._message}
@@ -129,7 +128,7 @@ class Causes:
             self._add(START, "the scheme's delay", time_ps=time_ps)
 
     def _rate_cuts(self) -> None:
-        """Find when the pacing rate fell, and by what: the last packet that the sender had heard."""
+        """Find each cut of the pacing rate, and the packet that triggered it."""
         if not any(span.kind == OWN_RATE for span in self._spans):
             return
         plan, recording = self._plan, self._recording
@@ -146,7 +145,7 @@ class Causes:
             self._add(OWN_RATE, "lowest rate, bit/s", bytes=float(rates[lowest]), at_ps=int(sends.time_ps[lowest]))
 
     def _signal(self, first: int, last: int) -> tuple[str, int]:
-        """Return the kind of packet that told the sender between two of its sends, and when; CNPs before others."""
+        """Return the packet that the sender reacted to between two sends, as kind and time; CNPs take precedence."""
         rows = self._recording.rows[first:last]
         is_here = (rows["what"] == ARRIVED) & (rows["message"] >= 0)
         rows = rows[is_here]
@@ -159,7 +158,7 @@ class Causes:
         return KIND_NAMES[told["kind"][0]], int(told["time_ps"][0])
 
     def _round_trip(self, span: Span) -> None:
-        """Find where the packet and the ACK that opened the window had spent their time."""
+        """Measure the round trip that opened the window, and the packet's queueing on it."""
         time_ps = span.end_ps - span.begin_ps
         self._add(OWN_WINDOW, f"opened by {self._told(span)}", time_ps=time_ps)
         made_ps = self._recording.made_ps(span.cause) if span.cause >= 0 else -1
@@ -174,13 +173,13 @@ class Causes:
 
     @cached_property
     def _arrived(self) -> dict[int, list[Hop]]:
-        """The message's data packets that have arrived, by when."""
+        """The hops of each delivered data packet, by arrival time."""
         return {hops[-1]["end_ps"]: hops for hops in self._data if hops[-1]["fate"] == 0}
 
     # At the receiver
 
     def _granted(self, span: Span) -> None:
-        """Find which packet let the sender go on, and what the receiver took in meanwhile."""
+        """Find which packet let the sender go on, and what the receiver's links carried until then."""
         self._add(span.kind, f"until {self._told(span)}", time_ps=span.end_ps - span.begin_ps)
         for port in self._last_ports:
             for one in self._recording.passing(port, span.begin_ps, span.end_ps):
@@ -194,7 +193,7 @@ class Causes:
     # Recovery
 
     def _recovery(self, span: Span) -> None:
-        """Find what had become of the transmission, and what told the sender."""
+        """Find how the earlier transmission was lost, and what made the sender retransmit."""
         hops = self._sent.get((span.begin_ps, span.psn))
         fate, port = self._fate(hops) if hops else ("is under way", -1)
         time_ps = span.end_ps - span.begin_ps
@@ -202,11 +201,11 @@ class Causes:
 
     @cached_property
     def _sent(self) -> dict[tuple[int, int], list[Hop]]:
-        """The message's data packets, by when they were sent, and their numbers."""
+        """The hops of each data packet, by sending time and packet number."""
         return {(hops[0]["sent_ps"], hops[0]["key"][2]): hops for hops in self._data}
 
     def _fate(self, hops: list[Hop]) -> tuple[str, int]:
-        """Return what has become of a packet, and at which port."""
+        """Return the fate of a packet, and the port where it happened."""
         last = hops[-1]
         trimmed = next((hop["port"] for hop in hops if hop["trimmed"]), -1)
         if last["fate"] == 1:
@@ -218,7 +217,7 @@ class Causes:
         return ("not taken", -1) if last["fate"] == 0 else ("under way", last["port"])
 
     def _fates(self) -> None:
-        """Count where the message's packets were marked and have queued, and what has become of them."""
+        """Count marks, queueing and losses of the message's packets by port."""
         for hops in self._data:
             marked = next((hop for hop in hops if hop["ce"]), None)
             if marked is not None:
@@ -232,7 +231,7 @@ class Causes:
                 self._add("", fate, port, at_ps=hops[0]["sent_ps"])
 
     def sharers(self, port: int) -> Iterator[tuple[int, int]]:
-        """Yield the messages whose data a port has sent in this message's time, with their bytes; most first."""
+        """Yield the messages whose data a port sent during this message, with their bytes, largest first."""
         sizes: dict[int, int] = defaultdict(int)
         for one in self._recording.passing(port, self._begin_ps, self._end_ps):
             if one.kind == DATA:
@@ -241,13 +240,13 @@ class Causes:
 
 
 _MOST = 4000
-"""Packets that a switch may hold of one link, at most; those that came before these have left it."""
+"""Most packets from one link that a switch is assumed to hold; earlier ones have left."""
 
 
 def spread_to(recording: Recording, port: int, cls: int, time_ps: int) -> list[int]:
-    """Return the ports from a paused one to the one that was full: each held most of what the one before had sent.
+    """Return the ports through which a pause spread, from the paused port to the congested one.
 
-    All but the last were paused themselves. A port that leads to a host, which paused it, is the last one, too.
+    Each holds most of what the previous one sent. The last is the first that was not paused or that leads to a host.
     """
     way, fabric = [port], recording.plan.fabric
     while not fabric.is_host[fabric.port_peer[way[-1]]]:
@@ -265,7 +264,7 @@ def spread_to(recording: Recording, port: int, cls: int, time_ps: int) -> list[i
 
 
 def _held(recording: Recording, port: int, cls: int, time_ps: int) -> tuple[int, list[int]] | None:
-    """Return the port that holds most of what came over a link and was not sent on, and its classes, most first."""
+    """Return the port that holds most of what a link delivered, and the classes it waits in, most packets first."""
     fabric = recording.plan.fabric
     came = recording.sent(port, 0)
     off_ps = time_ps - int(fabric.port_delay_ps[port])

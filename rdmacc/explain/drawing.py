@@ -1,4 +1,4 @@
-"""Pictures of explanations: one message's time from left to right, and the time of many by size."""
+"""Plots of explanations: one message's time from left to right, and the time of many messages by group."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ COLOURS = dict(zip(KINDS, (
     "#F0E442", "#0072B2", "#56B4E9", "#E69F00", "#CC79A7", "#009E73", "#000000", "#C8C8C8", "#808080", "#FFFFFF",
     "#D55E00",
 ), strict=True))  # fmt: skip
-"""Okabe and Ito's, which the colour-blind tell apart, and greys."""
+"""Okabe and Ito's palette, which is safe for the colour-blind, and greys."""
 _ROW, _TALL = 0.55, 0.8
-"""Height of a port's row, and of the bar above them."""
+"""Heights of a port's row and of the bar above the rows."""
 
 
 def _look(kind: str) -> dict[str, Any]:
-    """Return how a kind is drawn; recovery is hatched."""
+    """Return the style of a kind; recovery is hatched."""
     look: dict[str, Any] = {"facecolor": COLOURS[kind], "linewidth": 0}
     return look | ({"hatch": "////", "edgecolor": "#444444"} if kind == RECOVERY else {})
 
@@ -57,7 +57,7 @@ def draw_explanation(explained: Explanation, ax: Axes | None) -> Axes:
 
 
 def by_size(sizes: Sequence[int], bins: int) -> list[str]:
-    """Return for each size the name of its bin; bins have about as many each."""
+    """Return the bin of each size, by name; bins hold about equally many messages."""
     edges = np.unique(np.quantile(sizes, np.linspace(0, 1, bins + 1)[1:], method="higher"))
     names = [format_size(int(edge), 3) for edge in edges]
     return [names[place] for place in np.searchsorted(edges, sizes)]

@@ -26,21 +26,21 @@ class Explanation:
 
     ====================  ==============================================================================================
     waiting to start      its queue pair served earlier messages, or the scheme delays starts
-    own rate              its pacing rate forbade the next packet
+    own rate              its pacing rate held back the next packet
     own window            its window was full, until an ACK came back
-    waiting for a grant   it had no credit: grants, credits and requests were on their way
-    receiver              the receiver had heard of it and kept the credit back
+    waiting for a grant   it had no credit: requests, grants or credits were in flight
+    receiver              the receiver knew of it and withheld the credit
     NIC busy with others  its host's link carried other packets
     queue at a port       its last packet waited at a switch
-    paused                its host's port, or a port on the last packet's way, was paused by PFC, or its link was down
-    transmission          its packets left its host, one by one, and the last one each port on its way
-    propagation           the last packet's way along the links
-    recovery              from the transmission of a packet that was lost, or not taken, to its next one
+    paused                its host's port, or a port on the last packet's path, was paused by PFC, or its link was down
+    transmission          its host sent its packets one by one, then each port on the path sent the last one
+    propagation           the last packet travelled along the links
+    recovery              from sending a packet that was lost, or not accepted, to sending it again
     ====================  ==============================================================================================
 
-    The times are found by walking back from the packet that completed the message: over its links to its host, and
-    there from each packet to what had kept it from leaving before. Their sum is the completion time, exactly. For a
-    message that is not delivered, they sum to its time so far, and the walk begins with what it waits for now.
+    A walk back from the packet that completed the message finds the times: over its links to its host, and there from
+    each packet to what kept it from leaving earlier. They sum exactly to the completion time. For an undelivered
+    message they sum to its time so far, and the walk begins with what it is waiting for.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Explanation:
     ideal_fct_ps : int
         Its completion time alone in the network.
     parts, events, causes : DataFrame
-        Time by kind; the parts of the time in order; what stood in the way.
+        Time by kind; the intervals in order; the causes of delays.
     """
 
     def __init__(self, recording: Recording, outcome: RunOutcome, message: int) -> None:
@@ -73,7 +73,7 @@ class Explanation:
 
     @cached_property
     def events(self) -> pd.DataFrame:
-        """The parts of the time in order: `begin_ps, end_ps, time_ps, kind, place, psn`.
+        """The intervals in order: `begin_ps, end_ps, time_ps, kind, place, psn`.
 
         `place` is the port, such as ``"s0->h0"``, empty where there is none; `psn` the packet that the walk follows.
         """
@@ -116,10 +116,10 @@ class Explanation:
 
     @cached_property
     def causes(self) -> pd.DataFrame:
-        """What stood in the way, the longest first: `kind, cause, place, by, count, bytes, time_ps, first_ps`.
+        """The causes of delays, longest first: `kind, cause, place, by, count, bytes, time_ps, first_ps`.
 
-        `by` is the label of a message, missing where it is none; `kind` is empty for what is true of the whole message,
-        such as its marked packets and its round trips. `first_ps` is when it happened first, missing where that says
+        `by` is the label of the message that caused it, if one did; `kind` is empty for facts about the whole message,
+        such as its marked packets and its round trips. `first_ps` is the first occurrence, missing where it means
         nothing.
         """
         labels, found = self._recording.plan.workload.index, self.found
@@ -139,7 +139,7 @@ class Explanation:
 
     @property
     def title(self) -> str:
-        """The paragraph."""
+        """The explanation as a paragraph."""
         return paragraph(self, self._recording.plan, self._causes)
 
     def rows(self) -> list[tuple[str, str, str]]:

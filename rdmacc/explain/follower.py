@@ -13,8 +13,8 @@ from rdmacc.engine.trace import ARRIVED, DROPPED, QUEUED, SENT
 from rdmacc.units import transmission_ps
 
 FATES = ("arrived", "lost", "dropped", "under way")
-"""How a hop ends: at the far end of the link; lost on the link, or just after it, if the switch had no route or no room
-in PFC's headroom; dropped in the queue before it; or still under way when the trace ends."""
+"""How a hop ends: at the far end of the link; lost on the link, or at the switch after it for lack of a route or of PFC
+headroom; dropped in the queue before the link; or still under way when the trace ends."""
 
 _ARRIVED, _LOST, _DROPPED, _UNDER_WAY = range(len(FATES))
 
@@ -24,9 +24,9 @@ Key = tuple[int, int, int]
 class Follower:
     """Reads the rows of a trace in order and collects the hops as lists of column values.
 
-    It needs all rows of the messages that it is to follow, and none of the others. A packet arrives at a switch when it
-    has to, unless a row says that it was lost: a trace for explanations has no rows of these arrivals. `ready_ps` is
-    when a packet could leave: it had arrived, or its host had made it (-1 if the trace does not say).
+    It needs every row of the messages to follow, and no others. Traces for explanations omit arrivals at switches: a
+    packet arrives on time unless a row says that it was lost. `ready_ps` is when the packet arrived at the node, or
+    when its host created it (-1 if unknown).
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -53,7 +53,7 @@ class Follower:
         self.journeys = 0
 
     def read(self, row: tuple[int, ...], place: int = -1) -> None:
-        """Take the next row, which has a place in the trace."""
+        """Process the next row, which is row `place` of the trace."""
         time_ps, port, message, psn, wire, what, kind, priority, ce = row
         key = (message, kind, psn)
         if what == SENT:
@@ -79,12 +79,12 @@ class Follower:
         return changes[place - 1][1] if place else self.rate_bps[port]
 
     def lose(self, time_ps: int, port: int, key: Key, wire: int, priority: int, ce: int) -> None:
-        """Determine whether a packet was lost on the link, which delivers packets in the order sent."""
+        """Record a loss: on the link, which delivers in order; at the switch after it; or in the queue before it."""
         self.land(port, time_ps)
         flight, at_peer = self.under_way[port], self.waiting.get((self.peer[port], key), deque())
         if flight and flight[0]["key"] == key and (flight[0]["end_ps"] == time_ps or time_ps in self.downs_ps[port]):
             hop = flight.popleft()
-        else:  # dropped after the link, without a route or room in the headroom, or in the queue
+        else:  # dropped after the link, for lack of a route or headroom, or in the queue before it
             hop = next((hop for hop in at_peer if hop["port"] == port and hop["end_ps"] == time_ps), {})
         if hop:
             hop["fate"] = _LOST
@@ -96,18 +96,18 @@ class Follower:
         hop["end_ps"] = time_ps
 
     def land(self, port: int, before_ps: int) -> None:
-        """Note the arrivals at a switch before a time."""
+        """Mark the packets due at a switch before a time as arrived."""
         flight = self.under_way[port]
         while flight and flight[0]["end_ps"] < before_ps and not self.is_host[self.peer[port]]:
             flight.popleft()["fate"] = _ARRIVED
 
     def end(self, now_ps: int) -> None:
-        """Take the end of the trace."""
+        """Mark the packets due at a switch before the end of the trace as arrived."""
         for port in self.under_way:
             self.land(port, now_ps)
 
     def begin(self, time_ps: int, port: int, key: Key, wire: int, priority: int, ce: int) -> dict[str, Any]:
-        """Return a new hop of the packet that has waited longest at this node among identical ones."""
+        """Return a new hop; of identical packets at the node, the one that has waited longest leaves."""
         waiting = self.waiting.get((self.node[port], key), deque())
         here = [hop for hop in waiting if hop["end_ps"] <= time_ps]
         if here:

@@ -1,4 +1,4 @@
-"""What a run has recorded for its explanations: by message, by queue pair, by port."""
+"""The trace of a run, indexed for explanations: by message, by queue pair, by port."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Hop = dict[str, Any]
 
 
 class Sends(NamedTuple):
-    """The data packets of a queue pair as its NIC has sent them; `place` is the row of the trace."""
+    """The data packets that a queue pair sent, in order; `place` is the row of the trace."""
 
     place: Ints
     time_ps: Ints
     paced_ps: Ints
-    """Since when the pacing rate let it go."""
+    """When pacing allowed the packet to leave."""
     message: Ints
     psn: Ints
     wire_bytes: Ints
@@ -39,7 +39,7 @@ class Sends(NamedTuple):
 
 
 class Stops(NamedTuple):
-    """What has kept a queue pair from sending, by the rows of the trace at which that changes."""
+    """What stopped a queue pair from sending, by the rows of the trace at which this changed."""
 
     place: Ints
     time_ps: Ints
@@ -47,22 +47,22 @@ class Stops(NamedTuple):
 
 
 class Passing(NamedTuple):
-    """A packet that a port has put on its link, and how much of that time is within the one asked for."""
+    """A packet that a port transmitted, and how much of its transmission falls into the requested interval."""
 
     begin_ps: int
     end_ps: int
     within_ps: int
     message: int
-    """-1 for a frame of PFC."""
+    """-1 for a PFC frame."""
     kind: int
     wire_bytes: int
     priority: int
 
 
 def _grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
-    """Return the places of keys below `count`, key by key; where each key's begin."""
+    """Return the indices of `keys` (below `count`), grouped by key, and where each group begins."""
     if count <= 2**16:
-        keys = keys.astype(np.uint16)  # which NumPy sorts in one pass
+        keys = keys.astype(np.uint16)  # NumPy radix-sorts these
     first = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=count))])
     return np.argsort(keys, kind="stable"), first
 
@@ -79,7 +79,7 @@ class Recording:
         self.sends_of = lru_cache(maxsize=256)(self._sends_of)
 
     def places_of(self, message: int) -> Ints:
-        """Return the rows of a message, in order."""
+        """Return the numbers of a message's rows, in order."""
         return self._order[self._first[message + 1] : self._first[message + 2]]
 
     def end_ps(self, port: int, time_ps: int, wire_bytes: int) -> int:
@@ -99,24 +99,23 @@ class Recording:
 
     @uncollected()
     def journeys_of(self, message: int) -> dict[int, list[Hop]]:
-        """Return the hops of each of a message's packets, by the number of its journey."""
+        """Return the hops of a message, grouped by journey: one packet's way from host to host."""
         found: dict[int, list[Hop]] = defaultdict(list)
         for hop in self.hops_of(message):
             found[hop["journey"]].append(hop)
         return found
 
     def _made(self, message: int) -> dict[int, int]:
-        """Return when each packet of a message was made, by the row in which it arrives."""
+        """Return when each packet of a message was created, by the row of its arrival."""
         hops = self.hops_of(message)
         made_ps = {hop["journey"]: hop["ready_ps"] for hop in hops if hop["hop"] == 0}
         return {hop["end_row"]: made_ps[hop["journey"]] for hop in hops if hop["end_row"] >= 0}
 
     def made_ps(self, arrival: int) -> int:
-        """Return when the packet that arrives in a row was made by its host; -1 if it was not made there."""
+        """Return when the packet that arrives in a row was created; -1 if unknown."""
         return self._made_of(int(self.rows["message"][arrival]))[arrival]
 
     def _sends_of(self, qp: int) -> Sends:
-        """Return what a queue pair has sent."""
         messages = np.flatnonzero(self.plan.qp == qp)
         places = np.sort(np.concatenate([self.places_of(int(message)) for message in messages]))
         rows = self.rows[places]
@@ -130,7 +129,7 @@ class Recording:
 
     @cached_property
     def _stops(self) -> tuple[npt.NDArray[np.void], Ints, Ints]:
-        """All changes of what stops queue pairs, sorted by these; their places; where each queue pair's begin."""
+        """All changes of what stops queue pairs, sorted by queue pair; their row numbers; where each pair's begin."""
         places = self._order[: self._first[1]]
         places = places[self.rows["what"][places] == STOPPED]
         order, first = _grouped(self.rows["psn"][places], self.plan.n_qps)
@@ -138,7 +137,7 @@ class Recording:
         return self.rows[places], places, first
 
     def stops_of(self, qp: int) -> Stops:
-        """Return what has kept a queue pair from sending."""
+        """Return what stopped a queue pair from sending."""
         rows, places, first = self._stops
         mine = slice(first[qp], first[qp + 1])
         return Stops(places[mine], rows["time_ps"][mine], rows["kind"][mine].astype(np.int64))
@@ -149,7 +148,7 @@ class Recording:
         return int(stops.code[at - 1]) if at else NOTHING
 
     def arrival_before(self, place: int, node: int, qp: int) -> int:
-        """Return the row of a packet of a queue pair whose arrival at a node has made a row; -1 if none has."""
+        """Return the row of the arrival at a node, of a queue pair's packet, that caused row `place`; -1 for none."""
         rows, peer = self.rows, self.plan.fabric.port_peer
         time_ps, before = rows["time_ps"][place], place - 1
         while before >= 0 and rows["time_ps"][before] == time_ps:
@@ -163,13 +162,13 @@ class Recording:
 
     @cached_property
     def _passing(self) -> tuple[Ints, Ints]:
-        """The rows of what ports have sent, port by port; where each port's begin."""
+        """The rows of all transmissions, sorted by port; where each port's begin."""
         places = np.flatnonzero(self.rows["what"] == SENT)
         order, first = _grouped(self.rows["port"][places], self.plan.fabric.n_ports)
         return places[order], first
 
     def passing(self, port: int, begin_ps: int, end_ps: int) -> list[Passing]:
-        """Return what a port has transmitted between two times, if only in part."""
+        """Return the packets that a port transmitted, wholly or in part, between two times."""
         places, first = self._passing
         mine = places[first[port] : first[port + 1]]
         times = self.rows["time_ps"][mine]
@@ -184,14 +183,14 @@ class Recording:
         return found
 
     def sent(self, port: int, since_ps: int) -> npt.NDArray[np.void]:
-        """Return the rows of what a port has sent since a time."""
+        """Return the rows of a port's transmissions that began at or after a time."""
         places, first = self._passing
         mine = places[first[port] : first[port + 1]]
         return self.rows[mine[int(np.searchsorted(self.rows["time_ps"][mine], since_ps)) :]]
 
     @cached_property
     def all_pauses(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
-        """When each class of each port was paused: from a PAUSE until a RESUME, or the link's return."""
+        """When each class of each port was paused: from a PAUSE to a RESUME, or until the link came back."""
         places = self._order[: self._first[1]]
         rows = self.rows[places]
         rows = rows[(rows["what"] == ARRIVED) & (rows["kind"] >= PAUSE)]
@@ -214,7 +213,7 @@ class Recording:
         return found
 
     def pauses(self, port: int, cls: int, begin_ps: int, end_ps: int) -> list[tuple[int, int]]:
-        """Return the parts of an interval in which PFC had paused a port's class, in order."""
+        """Return the parts of an interval in which PFC paused a port's class, in order."""
         pauses = self.all_pauses.get((port, cls), [])
         return _parts(pauses[max(bisect_right(pauses, (begin_ps, NEVER)) - 1, 0) :], begin_ps, end_ps)
 
@@ -236,6 +235,6 @@ class Recording:
 
 
 def _parts(spans: list[tuple[int, int]], begin_ps: int, end_ps: int) -> list[tuple[int, int]]:
-    """Return the parts of spans, in order, that are within an interval."""
+    """Clip spans, which are in order, to an interval."""
     until = takewhile(lambda span: span[0] < end_ps, spans)
     return [(max(since, begin_ps), min(end, end_ps)) for since, end in until if end > begin_ps]

@@ -1,8 +1,8 @@
-"""Walks back from the end of a message to its start; every picosecond in between falls to one kind of time.
+"""A walk back from the end of a message to its start, which assigns every picosecond to one kind of time.
 
-The walk begins with the packet that completed the message: over its links to its NIC. There it goes from send to send:
-between two sends of a queue pair, the trace says what kept it from sending. A packet that was sent again leads back to
-its former transmission; what lies between is recovery.
+The walk begins with the packet that completed the message and follows its links back to the NIC. From there it goes
+from send to send; the trace says what kept the queue pair from sending in between. From a retransmission, the walk
+jumps to the previous transmission of the packet; the time in between is recovery.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ KINDS = (
     "waiting to start", "own rate", "own window", "waiting for a grant", "NIC busy with others", "queue at a port",
     "paused", "transmission", "propagation", "recovery", "receiver",
 )  # fmt: skip
-"""What the time of a message may be spent on."""
+"""The kinds of time."""
 
 (START, OWN_RATE, OWN_WINDOW, GRANT, NIC, QUEUE, PAUSED, TRANSMISSION, PROPAGATION, RECOVERY, RECEIVER) = KINDS
 
 
 class Span(NamedTuple):
-    """A part of a message's time."""
+    """An interval of a message's time."""
 
     begin_ps: int
     end_ps: int
     kind: str
     port: int = -1
-    """Where, if it is at a port."""
+    """Port at which it was spent, -1 for none."""
     psn: int = -1
     """The packet that the walk follows."""
     cause: int = -1
-    """The row of the trace that has ended it: an arrival at the sender; of recovery, the transmission that failed."""
+    """Row of the arrival at the sender that ended it, -1 for none."""
 
 
 class _Stop(NamedTuple):
-    """A time in which something other than the pacing rate and the NIC kept a queue pair from sending."""
+    """An interval in which something other than pacing and the NIC kept a queue pair from sending."""
 
     code: int
     end_ps: int
     arrival: int
-    """The row of the packet whose arrival has ended it, -1 for none."""
+    """Row of the arrival that ended it, -1 for none."""
 
 
 class Walk:
-    """The way back through a message's time; from its delivery, or from what it waits for at `end_ps`."""
+    """The walk back through a message's time: from its delivery, or from what it is waiting for at `end_ps`."""
 
     def __init__(self, recording: Recording, message: int, start_ps: int, end_ps: int, is_delivered: bool) -> None:
         plan = recording.plan
@@ -75,11 +75,11 @@ class Walk:
 
     @property
     def spans(self) -> list[Span]:
-        """The parts of the time, first one first."""
+        """The intervals, in order of time."""
         return self._spans[::-1]
 
     def _back_to(self, time_ps: int, kind: str, port: int = -1, cause: int = -1) -> None:
-        """Go back to a time; what lies between is of a kind."""
+        """Go back to a time; the interval up to here is of kind `kind`."""
         if not self._start_ps <= time_ps <= self._at:
             raise AssertionError(f"{kind} of message {self._message}: from {self._at} ps back to {time_ps} ps")
         if time_ps < self._at:
@@ -87,7 +87,7 @@ class Walk:
             self._at = time_ps
 
     def _formers(self) -> list[int]:
-        """Return for each send of the message which of its sends was the former one of the same packet; -1 for none."""
+        """Return, for each send of the message, its previous send of the same packet; -1 for none."""
         psn = self._sends.psn[self._mine]
         order = np.argsort(psn, kind="stable")
         is_same = np.diff(psn[order]) == 0
@@ -96,7 +96,7 @@ class Walk:
         return former.tolist()
 
     def _within(self, time_ps: int, low_ps: int) -> int:
-        """Return a time that is not before another one, nor after where the walk is."""
+        """Clamp a time to between `low_ps` and the walk's position."""
         return min(max(time_ps, low_ps), self._at)
 
     # The last packet
@@ -113,7 +113,7 @@ class Walk:
         self._along(journeys[last["journey"]])
 
     def _along(self, hops: list[Hop]) -> None:
-        """Go back from the end of a packet's last hop to when the first one began, and on from there."""
+        """Go back along a packet's hops to its send, and from there to the start of the message."""
         self._psn = hops[0]["key"][2]
         for hop in reversed(hops):
             port = hop["port"]
@@ -128,7 +128,7 @@ class Walk:
         self._from_send(int(np.searchsorted(self._sends.place, hops[0]["sent_row"])))
 
     def _from_now(self) -> None:
-        """Begin with what the message waits for."""
+        """Begin with what the message is waiting for."""
         stop = self._recording.code_before(self._stops, len(self._recording.rows))
         if stop == NOTHING and len(self._mine):
             hops = self._under_way()
@@ -138,7 +138,7 @@ class Walk:
         self._from_send(len(self._sends.place))
 
     def _under_way(self) -> list[Hop]:
-        """Return the journey of the last packet sent if it has not come to its end."""
+        """Return the hops of the last packet sent if it is still in the network."""
         place = self._sends.place[self._mine[-1]]
         dst, peer = self._plan.dst[self._message], self._plan.fabric.port_peer
         for hops in self._recording.journeys_of(self._message).values():
@@ -157,7 +157,7 @@ class Walk:
     # From send to send
 
     def _from_send(self, i: int) -> None:
-        """Go back from one of the queue pair's sends, or from now after all of them, to the start of the message."""
+        """Go back from a send of the queue pair (from now if `i` is past the last) to the start of the message."""
         first = int(self._mine[0]) if len(self._mine) else i
         while True:
             is_now = i == len(self._sends.place)
@@ -183,13 +183,13 @@ class Walk:
         return self._recording.end_ps(self._port, int(sends.time_ps[i]), int(sends.wire_bytes[i]))
 
     def _place(self, i: int) -> int:
-        """Return the row of a send; those before the first one and after the last one are outside the trace."""
+        """Return the row of a send: -1 before the first, the end of the trace after the last."""
         if i < 0:
             return -1
         return int(self._sends.place[i]) if i < len(self._sends.place) else len(self._recording.rows)
 
     def _segments(self, i: int, base_ps: int) -> list[tuple[int, int, int]]:
-        """Return what stopped the queue pair before a send: code, since when, row of the change that ended it."""
+        """Return what stopped the queue pair before a send: code, start, and the row of the change that ended it."""
         stops = self._stops
         low, high = np.searchsorted(stops.place, [self._place(i - 1), self._place(i)]).tolist()
         codes = [self._recording.code_before(stops, self._place(i - 1)), *stops.code[low:high].tolist()]
@@ -198,7 +198,7 @@ class Walk:
         return list(zip(codes, since, ends, strict=True))
 
     def _last_stop(self, i: int, base_ps: int) -> _Stop | None:
-        """Return the last time before a send in which window, credits or a lack of packets stopped the queue pair."""
+        """Return the last interval before a send in which the window, credits or a lack of packets stopped it."""
         end_ps = self._at
         for code, since_ps, row in reversed(self._segments(i, base_ps)):
             if code in (NOTHING, NO_CREDIT, WINDOW) and since_ps < end_ps:
@@ -207,7 +207,7 @@ class Walk:
         return None
 
     def _arrival(self, row: int) -> int:
-        """Return the row of the packet whose arrival at the sender has made a row; -1 for none."""
+        """Return the row of the arrival at the sender that caused `row`; -1 for none."""
         return -1 if row < 0 else self._recording.arrival_before(row, int(self._plan.src[self._message]), self._qp)
 
     def _kind(self, row: int) -> int:
@@ -215,7 +215,7 @@ class Walk:
         return -1 if row < 0 else int(self._recording.rows["kind"][row])
 
     def _again(self, i: int, base_ps: int) -> int:
-        """Go back from a packet that was sent again to its former transmission; return that send, or -1."""
+        """If a send is a retransmission, go back to the packet's previous send and return it; otherwise return -1."""
         sends = self._sends
         if i == len(sends.place):
             return self._missing(base_ps)
@@ -238,19 +238,19 @@ class Walk:
         return self._recover(int(self._mine[former]), told)
 
     def _told(self, i: int) -> int:
-        """Return the row of the last packet to reach the sender between a send and the one before it; -1 for none."""
+        """Return the row of the last arrival at the sender between sends i - 1 and i; -1 for none."""
         places = self._back_between(i - 1, i)
         return int(places[-1]) if len(places) else -1
 
     def _asked_for(self, former: int, i: int) -> int:
-        """Return the row of the last NAK or returned header of a packet between two sends of it; -1 for none."""
+        """Return the row of the last NAK or returned header for a packet between two sends of it; -1 for none."""
         places = self._back_between(former, i)
         rows = self._recording.rows[places]
         is_it = np.isin(rows["kind"], (NAK, RETURN)) & (rows["psn"] == self._sends.psn[i])
         return int(places[is_it][-1]) if is_it.any() else -1
 
     def _back_between(self, i: int, j: int) -> Ints:
-        """Return the rows between two sends in which packets of the message reach its sender."""
+        """Return the rows, between two sends, of arrivals of the message's packets at its sender."""
         return self._back[slice(*np.searchsorted(self._back, [self._place(i), self._place(j)]).tolist())]
 
     @cached_property
@@ -258,13 +258,13 @@ class Walk:
         return self._arrivals(self._plan.src[self._message])
 
     def _arrivals(self, node: int) -> Ints:
-        """Return the rows in which packets of the message reach a node."""
+        """Return the rows of arrivals of the message's packets at a node."""
         places = self._recording.places_of(self._message)
         rows = self._recording.rows[places]
         return places[(self._plan.fabric.port_peer[rows["port"]] == node) & (rows["what"] == ARRIVED)]
 
     def _missing(self, base_ps: int) -> int:
-        """If all packets are sent and some have not arrived, go back to the last one's transmission."""
+        """If every packet was sent but not all arrived, go back to the last send and return it; otherwise return -1."""
         if not len(self._mine) or self._recording.code_before(self._stops, len(self._recording.rows)) != NOTHING:
             return -1
         if len(np.unique(self._sends.psn[self._mine])) < self._plan.packets[self._message]:
@@ -276,11 +276,11 @@ class Walk:
         return former
 
     def _gap(self, i: int, base_ps: int, is_first: bool) -> None:
-        """Go back from a send to a time after the send before it."""
+        """Go back from a send to `base_ps`, which is after the previous send."""
         sends = self._sends
         paced_ps = int(sends.paced_ps[i]) if 0 < i < len(sends.place) else base_ps
         if i == len(sends.place):
-            paced_ps = self._at  # not known: what the NIC did not do, the rate forbade
+            paced_ps = self._at  # unknown: count it all as own rate
         cls = int(sends.priority[min(i, len(sends.place) - 1)]) if len(sends.place) else -1
         for code, since_ps, row in reversed(self._segments(i, base_ps)):
             if since_ps >= self._at:
@@ -304,7 +304,7 @@ class Walk:
                 self._back_to(since_ps, OWN_RATE, self._port)
 
     def _grant(self, since_ps: int, row: int) -> None:
-        """Go back through a time in which the receiver had to say more; part of it, it kept back what it could say."""
+        """Go back through a wait for the receiver, split into packets in flight and the time it withheld credit."""
         arrival = self._arrival(row)
         if arrival >= 0 and since_ps < self._at:
             made_ps = self._recording.made_ps(arrival)
@@ -317,19 +317,19 @@ class Walk:
 
     @cached_property
     def _heard(self) -> Ints:
-        """When the receiver heard of the message."""
+        """When data or requests of the message reached the receiver."""
         rows = self._recording.rows[self._arrivals(self._plan.dst[self._message])]
         return rows["time_ps"][np.isin(rows["kind"], (DATA, REQUEST))]
 
     def _heard_ps(self, until_ps: int, since_ps: int) -> int:
-        """Return when the receiver last heard of the message up to a time; another time if it never did."""
+        """Return when the receiver last heard of the message up to `until_ps`; `since_ps` if it never did."""
         place = int(np.searchsorted(self._heard, until_ps, side="right"))
         return int(self._heard[place - 1]) if place else since_ps
 
     # Waiting at a port
 
     def _wait(self, since_ps: int, kind: str, port: int, cls: int) -> None:
-        """Go back to when a wait at a port began, past the times in which it was paused or down."""
+        """Go back through a wait at a port, split into waiting and the times in which the port was paused or down."""
         parts = self._recording.pauses(port, cls, since_ps, self._at) + self._recording.downs(port, since_ps, self._at)
         for begin_ps, end_ps in sorted(parts, reverse=True):
             if end_ps <= self._at:

@@ -1,4 +1,4 @@
-"""An explanation in words, as someone who knows the scheme would say it."""
+"""Explanations in words, as someone who knows the scheme would put them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rdmacc.explain.explanation import Explanation
 
 _TOLD = 0.04
-"""Kinds with a smaller share of the time are in the table only."""
+"""Kinds with a smaller share of the time appear only in the table."""
 _NAMED = 3
 """Most messages that a sentence names one by one."""
 _WIDTH = 100
@@ -38,7 +38,7 @@ def paragraph(explained: Explanation, plan: Plan, causes: Causes) -> str:
 
 
 class _Writer:
-    """Writes the sentences; marks and losses are told once."""
+    """Writes the sentences; mentions marks and losses only once."""
 
     def __init__(self, explained: Explanation, plan: Plan, causes: Causes) -> None:
         self.explained, self.plan, self.all = explained, plan, causes
@@ -51,7 +51,7 @@ class _Writer:
             self.causes[cause.kind].append(cause)
 
     def text(self) -> str:
-        """Return all sentences, the longest time first."""
+        """Return all sentences, longest time first."""
         times = dict(zip(self.explained.parts["kind"], self.explained.parts["time_ps"].tolist(), strict=True))
         least = max(_TOLD * self.explained.time_ps, 1)
         told = sorted((kind for kind in times if times[kind] >= least), key=lambda kind: -times[kind])
@@ -69,7 +69,7 @@ class _Writer:
         return self.plan.fabric.port_name(port)
 
     def messages(self, numbers: Iterable[int], other: str = "") -> str:
-        """Name messages, a run of them by its ends, many by their number."""
+        """Name messages: a range by its ends, many by their count."""
         numbers = sorted(set(numbers))
         labels = [str(self.labels[number]) for number in numbers]
         if len(labels) == 1:
@@ -81,7 +81,7 @@ class _Writer:
         return f"messages {', '.join(labels[:-1])} and {labels[-1]}"
 
     def met(self, port: int) -> str:
-        """Name a port, the first time with the messages that shared it in the message's time."""
+        """Name a port; the first time, add the messages that shared it."""
         if port in self.named:
             return self.place(port)
         self.named.add(port)
@@ -89,7 +89,7 @@ class _Writer:
         return f"{self.place(port)}, where {self.messages(sharers)} met" if len(sharers) > 1 else self.place(port)
 
     def of(self, kind: str, cause: str) -> list[Cause]:
-        """Return the causes of a kind whose text begins so, the longest first."""
+        """Return the causes of a kind whose text starts with `cause`, longest first."""
         return [one for one in self.causes[kind] if one.cause.startswith(cause)]
 
     # Sentences
@@ -115,7 +115,7 @@ class _Writer:
         return sentences
 
     def behind(self, kind: str) -> tuple[str, list[str]]:
-        """Say whose packets a port sent meanwhile."""
+        """Say whose packets the port sent during the wait."""
         places: dict[int, float] = defaultdict(float)
         others: dict[int, float] = defaultdict(float)
         own = control = higher = 0.0
@@ -150,7 +150,7 @@ class _Writer:
         return f"its last packet waited in the queue of {where}", details + self.marked()
 
     def once(self, what: str) -> bool:
-        """Return whether something is said for the first time."""
+        """Return whether `what` has not been mentioned yet."""
         is_new = what not in self.told
         self.told.add(what)
         return is_new
@@ -159,7 +159,7 @@ class _Writer:
         return self.packets("marked", "marked at {}") if self.once("marks") else []
 
     def packets(self, cause: str, text: str) -> list[str]:
-        """Say how many packets something happened to, and where to most of them."""
+        """Say how many packets were marked or lost, and where most of them were."""
         found = self.of("", cause)
         if not found:
             return []
@@ -169,7 +169,7 @@ class _Writer:
         return [f"{total:,} of its packets {were} {verb}{where} {place}"]
 
     def queued(self) -> list[str]:
-        """Say where its packets queued, which a scheme without marks may go by."""
+        """Say where its packets queued, which schemes without marks may react to."""
         queues = [one for one in self.of("", "queued") if one.time_ps > 0]
         if not queues or self.of("", "marked"):
             return []
@@ -218,7 +218,7 @@ class _Writer:
         return "its window was full", details + self.marked() + self.losses()
 
     def taken_in(self, kind: str) -> list[str]:
-        """Say what its receiver received meanwhile."""
+        """Say what the receiver's link carried during the wait."""
         others = [one for one in self.of("", f"taken in, {kind}") if one.by != self.number]
         total, busy = (sum(one.time_ps for one in ones) for ones in (self.of(kind, "until"), others))
         if busy < 0.05 * total:
