@@ -3,7 +3,7 @@
 A packet-hop is one packet sent by one port: a data packet that crosses a star makes two, its ACK two more. Data and
 control packets are counted separately, because control packets are cheaper to simulate. Each case runs in its own
 process, to separate memory peaks, and starts with a small run, so that compilation is not timed. ``python -m
-rdmacc.cli.bench a simpy 1.0`` is such a process.
+rdmacc.cli.bench a simpy 1.0`` runs one such process.
 """
 
 import gc
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 def run_case(
     name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "auto", threads: int = 1
 ) -> Row:
-    """Run one case in this process, with its own scheme or another; the fastest of several runs counts."""
+    """Run one case in this process, under `scheme` if given; return the fastest of several runs."""
     case = case_of(name)
     scheme = case.scheme if scheme is None else scheme
     if not 0.0 < scale <= 1.0:
@@ -63,7 +63,7 @@ def run_case(
         result = simulation.run(progress=False)
         times_s.append((result.wall_s, time.process_time() - begin_cpu_s))
         del simulation
-        gc.collect()  # an engine is a cycle; the peak of memory is that of one
+        gc.collect()  # engines are reference cycles: free the last one before the peak is measured
     wall_s, cpu_s = min(times_s)
     data, control = (int(result.counters[f"{kind}_packet_hops"]) for kind in ("data", "control"))
     speeds = {"data_hops_per_s": data / wall_s, "control_hops_per_s": control / wall_s}
@@ -89,7 +89,7 @@ def peak_memory_bytes() -> int:
 def measure(
     name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "auto", threads: int = 1
 ) -> Row:
-    """Run one case in its own process; with `root`, with the code of that checkout."""
+    """Run one case in its own process, on the checkout at `root` if given."""
     case_of(name)
     command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
     if order != "auto" or threads > 1:
@@ -100,14 +100,14 @@ def measure(
         message = trouble[-1].removeprefix("rdmacc: ") if trouble else "no message"
         raise SimulationError(f"case {name} on {engine}: {message}")
     row: Row = json.loads(done.stdout.splitlines()[-1])
-    return row | {"hops_per_s": (row["data_hops"] + row["control_hops"]) / row["wall_s"]}  # an older checkout's, too
+    return row | {"hops_per_s": (row["data_hops"] + row["control_hops"]) / row["wall_s"]}  # older checkouts lack it
 
 
 def run(
     engines: Iterable[str], names: Iterable[str] = tuple(CASES), scale: float | None = None, order: str = "auto",
     threads: Sequence[int] = (1,), rounds: int = 1,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield a measurement for each case and engine, and number of threads: the fastest of rounds that take turns."""
+    """Yield a measurement for each case, engine and number of threads: the fastest of interleaved rounds."""
     chosen = list(engines)
     for name in names:
         kinds = [(engine, count) for engine in chosen for count in (threads if engine == "compiled" else (1,))]
@@ -122,13 +122,13 @@ def run(
 
 
 def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterator[Row]:
-    """Yield a measurement of a small incast of 8 for each registered scheme, all in this process."""
+    """Yield a measurement of a small 8-to-1 incast for each registered scheme, all in this process."""
     for scheme in SCHEMES if schemes is None else schemes:
         yield run_case("a", engine, 0.25, scheme)
 
 
 def fixed_cost(engine: str, calls: int = 200) -> Row:
-    """Measure what a call of `simulate` costs, and keeps of memory, by repeating an incast of 4 x 64 kB on a star."""
+    """Measure the time and the retained memory per call of `simulate`, on an incast of 4 x 64 kB on a star."""
     graph, work = topology.star(5), workload.incast(["h1", "h2", "h3", "h4"], "h0", "64kB")
     walls_s: list[float] = []
     before = 0
@@ -165,7 +165,7 @@ def append_to(path: Path, rows: Iterable[Row]) -> None:
 
 
 def compared_text(path: Path, names: Iterable[str], rounds: int = 3) -> str:
-    """Return a table of what ``rdmacc bench --json`` wrote to a file, next to this code on the same cases.
+    """Return a table that compares a file from ``rdmacc bench --json`` with this code on the same cases.
 
     If the checkout that made the stored run still exists, both versions run alternately, so that other load on the
     machine slows down both. Otherwise this code is compared with the stored numbers.

@@ -19,7 +19,7 @@ SCHEME = "dcqcn"
 
 
 FIXED_GOAL_S = 0.6e-3
-"""What a call of `simulate` is to cost on a star of five, besides its packets."""
+"""Goal for the fixed cost of a call of `simulate` on a star of five hosts."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class BenchCase:
     scheme: str = SCHEME
     goal_hops_per_s: float = field(kw_only=True)
     goal_memory_bytes: float = field(kw_only=True)
-    peer: str = field(default="", kw_only=True)  # what another simulator reached on the same work
+    peer: str = field(default="", kw_only=True)  # what another simulator achieved on the same workload
 
     def part(self, graph: nx.Graph[Any], scale: float) -> pd.DataFrame:
         whole = self.work(graph)
@@ -93,7 +93,7 @@ CASES = {
         ),
     )
 }  # fmt: skip
-"""The cases by name, with goals for one core of a two-core cloud machine: a quarter more than what it did in 2026.
+"""The cases by name, with goals for one core of a two-core cloud machine: 1.25 times its speed in 2026.
 
 Messages of 1 MB unless stated otherwise; links of 1 us, or 5 us in the Clos."""
 

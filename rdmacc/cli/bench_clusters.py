@@ -1,6 +1,6 @@
-"""What an all-reduce of 1 GB costs to simulate, by number of GPUs and algorithm: the table of docs/background/speed.md.
+"""The cost of simulating an all-reduce of 1 GB, by number of GPUs and algorithm: the table in docs/background/speed.md.
 
-Nodes of eight GPUs, 400 Gb/s each, on leaves of 32 of them, with as many links up. Each run has a process of its own.
+Nodes have eight GPUs at 400 Gb/s; a leaf has 32 GPUs and 32 uplinks. Each run has its own process.
 """
 
 import multiprocessing
@@ -17,9 +17,9 @@ ALGORITHMS = ("ring", "tree", "hierarchical")
 
 
 def run_cluster(gpus: int, algorithm: str, scheme: str = "dcqcn", size: str = "1GB") -> Row:
-    """Simulate one all-reduce in this process, from the network to the bandwidth."""
+    """Simulate one all-reduce in this process; the time includes building the network and computing busbw."""
     small = cluster(1, 2)
-    simulate(small.network, small.all_reduce("1MB", channels=1), small.scheme(scheme), progress=False)  # compiles
+    simulate(small.network, small.all_reduce("1MB", channels=1), small.scheme(scheme), progress=False)  # compile first
     begin = time.process_time()
     made = cluster(gpus // 8, 8, fabric="leaf-spine")
     work = made.schedule("all_reduce", size, algorithm=algorithm)

@@ -83,7 +83,7 @@ def resumable() -> Iterator[None]:
 
 
 class _Failures:
-    """Failures of some of several experiments: each is told when it happens, and all are named at the end."""
+    """Failed experiments: each failure is reported when it happens, and all are listed at the end."""
 
     def __init__(self, chosen: Sequence[Experiment]) -> None:
         self.names: list[str] = []
@@ -91,7 +91,7 @@ class _Failures:
 
     @contextmanager
     def caught(self, one: Experiment) -> Iterator[None]:
-        """Go on after a failure of `one`; a wrong input to a single experiment is raised, for its exit code."""
+        """Record a failure of `one` and go on; with a single experiment, re-raise a wrong input for its exit code."""
         try:
             yield
         except Exception as error:
@@ -110,7 +110,7 @@ class _Failures:
 def _asked(
     scale: Scale, seed: int, seeds: int | None, changed: Iterable[str] | None, store: Path | None
 ) -> dict[str, Any]:
-    """Return the arguments that a sweep has in common with one that computes nothing."""
+    """Return the arguments that `sweep` and `stored` share."""
     from rdmacc.sweep.store import Store
 
     return {"scale": scale, "seed": seed, "seeds": seeds, "changes": _changes(changed), "store": Store(store)}
@@ -311,7 +311,7 @@ def _swept(
 
 
 def _say_standing(names: Sequence[str]) -> None:
-    """Name stale bundled tables: those whose code behaved differently from the current code."""
+    """Name stale bundled tables: the code that computed them behaved differently from the current code."""
     from rdmacc.experiments.ledger.score import standing
 
     found = standing().reindex(list(names)).dropna()
@@ -327,7 +327,7 @@ def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
 
     paths = [folder / name for name in ("table.parquet", "figure.png", "claims.csv")]
     summary = found.summary()
-    if found.scale == "paper":  # lets a later version tell whether the table still stands
+    if found.scale == "paper":  # lets a later version check whether the table is stale
         from rdmacc.experiments.ledger.record import behaviour
 
         summary["behaviour"] = behaviour(one)

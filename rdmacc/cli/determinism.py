@@ -29,7 +29,7 @@ _REPEATS = 2
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a scenario: how, what came out, and the error that ended it, if any."""
+    """One run of a scenario: its settings, its outcome, and the error that ended it, if any."""
 
     way: Way
     result: Result
@@ -43,7 +43,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Determinism:
-    """All runs of a scenario, and how the first one that differs from the first of all does."""
+    """All runs of a scenario, and how the first mismatch differs from the first run."""
 
     runs: list[Run]
     found: list[str]
@@ -100,7 +100,7 @@ def _run(scenario: Scenario, way: Way, has_trace: bool = False) -> Run:
     error = ""
     try:
         result = simulation.run(scenario.until, progress=False)
-    except SimulationError as ended:  # a stall, a deadlock: that must be the same, too
+    except SimulationError as ended:  # a stall or a deadlock, which must be identical too
         result, error = simulation.result(), str(ended)
     return Run(way, result, error, time.perf_counter() - begin)
 
@@ -118,7 +118,7 @@ def _first_event(one: Run, other: Run) -> list[str]:
 
 
 def report(scenario: Scenario, out: Path | None) -> tuple[str, bool]:
-    """Return the report on a scenario, written to a file if one is given, and whether all runs are equal."""
+    """Return the report on a scenario, and whether all runs are equal; write the report to `out` if given."""
     found = determinism(scenario)
     text = found.text()
     if out is not None:

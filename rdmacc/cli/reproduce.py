@@ -38,8 +38,8 @@ def reproduce(
 ) -> None:
     """Reproduce the papers' figures and tables, and write a report as static HTML.
 
-    You can stop it at any time; the same command resumes from the stored points. A figure that fails costs no other:
-    the report says why in its place. The exit code is 0 if everything succeeded.
+    You can stop it at any time; the same command resumes from the stored points. If a figure fails, the others
+    still run, and the report gives the reason in its place. The exit code is 0 if everything succeeded.
     """
     from rdmacc.experiments.ledger.report import Report
 

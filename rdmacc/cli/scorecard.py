@@ -1,4 +1,4 @@
-"""``rdmacc scorecard``: the worst cases found of schemes, from the bundled table or by new searches, and their map."""
+"""``rdmacc scorecard``: each scheme's worst cases, from the bundled table or new searches, and their map."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def on_finds(page: Path | None) -> str:
 
 
 def report(names: Sequence[str], jobs: int, out: Path | None, plot: Path | None) -> Iterator[str]:
-    """Yield lines about schemes; those that the bundled table lacks are searched, with `out` all of them."""
+    """Yield lines about schemes; search those missing from the bundled table, or all if `out` is given."""
     stored = cards.bundled() if cards.TABLE.exists() else pd.DataFrame({"scheme": []})
     if not names and out is None:
         yield from summary(stored)
@@ -87,7 +87,7 @@ def report(names: Sequence[str], jobs: int, out: Path | None, plot: Path | None)
 
 
 def summary(stored: pd.DataFrame) -> Iterator[str]:
-    """Yield the table at 100 Gb/s, and how many finds have which verdict."""
+    """Yield the table at 100 Gb/s, and the number of finds by verdict."""
     middle = stored[stored["rate_bps"] == 100e9]
     cells = {(one.scheme, one.objective): cards.shown(one.objective, one.value) for one in cards.rows_of(middle)}
     rows = [(name, *(cells[name, each] for each in cards.GRADES)) for name in dict.fromkeys(middle["scheme"])]

@@ -1,1 +1,1 @@
-"""Clusters of nodes of GPUs: :func:`rdmacc.cluster`, and the answers to what a collective takes on them."""
+"""Clusters of GPU nodes: :func:`rdmacc.cluster`, and how long collectives take on them."""

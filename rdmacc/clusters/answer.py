@@ -1,4 +1,4 @@
-"""What a collective takes on a cluster, and how far to trust it."""
+"""How long a collective takes on a cluster, and how far to trust the answer."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ NOT_MODELLED = (
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a collective takes on a cluster; print it.
+    """How long a collective takes on a cluster; print it.
 
     Attributes
     ----------
     cluster : Cluster
-        Where.
+        The cluster.
     operation : str
         Such as "all_reduce".
     size_bytes : int
-        Data of a GPU.
+        Data per GPU.
     nccl : Nccl
-        How it ran.
+        Algorithm, protocol and parameters of the collective.
     seeds : int
-        Draws of paths.
+        Number of draws of ECMP's paths.
     frame : DataFrame
         By scheme: `time_ps, algbw_gbytes, busbw_gbytes`, means over the seeds; `fastest_ps, slowest_ps`; `max_min_ps`,
-        the time by max-min fair sharing, and `max_min_error`, its error against packets on the same paths: means, and
-        `least_error, most_error`.
+        the mean time under max-min fair sharing; `max_min_error`, its mean error against packets on the same paths,
+        and the extremes `least_error, most_error`.
     """
 
     cluster: Cluster
@@ -57,7 +57,7 @@ class Answer:
 
     @property
     def choice(self) -> str:
-        """How NCCL runs it, and what its own model says of the time."""
+        """How NCCL would run it, and the time that NCCL's own model predicts."""
         how, words = self.nccl, [f"{self.nccl.rings} channels"]
         if how.chunk_bytes:
             words.append(f"chunks of {format_size(how.chunk_bytes)} in {how.slices} slice{'s' * (how.slices > 1)}")

@@ -1,13 +1,13 @@
-"""A cluster of nodes of GPUs, and what a collective or a training step takes on it.
+"""A cluster of GPU nodes, and how long a collective or a training step takes on it.
 
-GPU i of node k is host ``h{k * gpus + i}``, with a NIC of its own. Each channel of a ring or a tree leaves a node by
-another NIC, and reaches the next node by the NIC of the same number.
+GPU i of node k is host ``h{k * gpus + i}``, with its own NIC. Each channel of a ring or a tree leaves a node through
+a different NIC, and enters the next node through the NIC of the same number.
 
 ============  =================================================================================================
-rail          NIC i of each node is on the leaf of rail i: with up to 32 nodes, one leaf for each rail
+rail          NIC i of each node is on a leaf of rail i: one leaf per rail for up to 32 nodes
 leaf-spine    all NICs of a node are on one leaf: four nodes of eight on each
-fat-tree      the same with three tiers
-a graph       a network of your own: its hosts, in their order, are the GPUs
+fat-tree      as leaf-spine, with three tiers
+a graph       your own network: its hosts, in order, are the GPUs
 ============  =================================================================================================
 """
 
@@ -65,7 +65,7 @@ def cluster(
     ports_per_leaf: int = 32,
     delay: Quantity = "500ns",
 ) -> Cluster:
-    """Return a cluster: nodes of GPUs, each with a NIC, on a network.
+    """Return a cluster of GPU nodes, with a NIC per GPU, on a network.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def cluster(
     fabric : str or Graph
         "rail", "leaf-spine", "fat-tree", or a network whose first hosts are the GPUs.
     oversubscription : float
-        NICs of a leaf per link that leads up.
+        NICs per uplink of a leaf.
     inner : number or str
-        Rate of a GPU's port to the inner network of its node, each way: ``"450GBps"`` is NVLink 4 in name.
+        Rate of a GPU's port to the inner network of its node, each way; NVLink 4 is nominally ``"450GBps"``.
     ports_per_leaf : int
         Most NICs on a leaf.
     delay : number or str
@@ -154,20 +154,20 @@ _described = describes(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cluster:
-    """Nodes of GPUs on a network; made by `rdmacc.cluster`.
+    """GPU nodes on a network; made by `rdmacc.cluster`.
 
     Attributes
     ----------
     network : networkx.Graph
         The network.
     nodes : int
-        Nodes.
+        Number of nodes.
     settings : Nccl
         GPUs per node, and their inner network; algorithm and protocol are chosen for each collective.
     rate_bps : float
         Rate of a NIC.
     text : str
-        What it is, in a line.
+        One-line description.
     """
 
     network: Graph
@@ -203,7 +203,7 @@ class Cluster:
     @typed
     @_described
     def choose(self, operation: str, size: Quantity) -> Nccl:
-        """Return how NCCL would run a collective, by its own model of time (`rdmacc.workload.nccl_tuning`).
+        """Return how NCCL would run a collective, by its own cost model (`rdmacc.workload.nccl_tuning`).
 
         Raises
         ------
@@ -227,7 +227,7 @@ class Cluster:
         return self.schedule(operation, size, **changes).frame()
 
     def schedule(self, operation: str, size: Quantity, **changes: Any) -> Recipe:
-        """Return the `collective` of the same arguments without its frame: `simulate` then takes half of the memory."""
+        """Return what `collective` returns, as a schedule without a frame, which halves the memory of `simulate`."""
         settings = self.choose(operation, size).replace(**changes)
         return Recipe(partial(nccl.alone, operation.replace("_", "-"), self.hosts, size, settings))
 
@@ -256,12 +256,12 @@ class Cluster:
     def jobs(
         self, parts: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame], placement: str = "packed", *, seed: int = 0
     ) -> pd.DataFrame:
-        """Return several jobs, each on nodes of its own.
+        """Return several jobs, each on its own nodes.
 
         Parameters
         ----------
         parts : mapping or sequence
-            The workloads, by the names of the jobs.
+            Workloads by job name.
         placement : str
             "packed", "random" or "round-robin".
         seed : int
@@ -271,7 +271,7 @@ class Cluster:
         return jobs(self.hosts, given, placement, hosts_per_node=self.gpus, seed=seed)
 
     def scheme(self, scheme: str | Scheme) -> Scheme:
-        """Return a scheme with packets of 4,096 bytes, as RoCE has them, if it is given by name.
+        """Return a scheme; one given by name gets RoCE's packets of 4,096 bytes.
 
         Parameters
         ----------
@@ -301,12 +301,12 @@ class Cluster:
         schemes : sequence of str or Scheme
             Congestion control.
         seeds : int
-            Draws of ECMP's paths, from seed 0 on; the interval is from the fastest to the slowest.
+            Number of draws of ECMP's paths, by seeds 0, 1, ...; the interval runs from the fastest to the slowest.
         estimate : bool
-            Compute max-min fair sharing too, and its error for this workload, draw by draw.
+            Also compute max-min fair sharing, and its error in each draw.
         jobs : int, optional
-            Processes that share the draws, each with the memory of a run; by default one for each processor, if the
-            first draw takes a second and this is Linux.
+            Processes that share the draws; each needs the memory of a run. Default: one per processor on Linux, if the
+            first draw takes a second.
         progress : bool
             Show a progress bar, once a second has passed.
 
@@ -328,7 +328,7 @@ class Cluster:
         def drawn(part: tuple[Scheme, int]) -> tuple[float, ...]:
             run = simulate(self.network, work, part[0], seed=part[1], progress=False)
             plan, one = run.plan, run.collectives.iloc[0]
-            del run  # a large one and max-min sharing together would take the most memory
+            del run  # otherwise its memory would add to that of max-min sharing
             guess_ps = float(np.add(*fair_times(plan)).max()) if estimate else math.nan
             return one["time_ps"], one["algbw_bps"] / 8e9, one["busbw_bps"] / 8e9, guess_ps
 
@@ -351,7 +351,7 @@ class Cluster:
 
     @_described
     def nearest(self, operation: str) -> Printed | None:
-        """Return the machine most like this one whose busbw is published; None if there is none."""
+        """Return the most similar machine with a published busbw; None if there is none."""
 
         def far(one: Printed) -> float:
             here, there = (self.nodes, self.gpus, self.rate_bps), (one.nodes, one.settings.hosts_per_node, one.rate_bps)

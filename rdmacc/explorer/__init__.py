@@ -108,7 +108,7 @@ def page(files: Sequence[str] = ()) -> Any:
 
     tab.observe(show_models, names="selected_index")
     warm_up()
-    gc.freeze()  # otherwise each tenth step or so takes twice as long: the imported modules are searched for garbage
+    gc.freeze()  # otherwise garbage collection scans the imported modules and doubles every tenth step or so
     return tab
 
 

@@ -27,7 +27,7 @@ SHOWN = {
     "ProcessorSharing": "How long does a message take on a shared link?",
     "GoBackNGoodput": "What does loss cost with go-back-N?",
 }
-"""Models of `rdmacc.models` that only need parameters, by what they answer."""
+"""Models of `rdmacc.models` that only need parameters, by the question they answer."""
 
 
 class ModelExplorer:
@@ -47,7 +47,7 @@ class ModelExplorer:
         self.picture = widgets.Image(
             format="png", layout={"flex": "1 1 36em", "min_width": "0", "max_width": "56em", "object_fit": "contain"}
         )
-        self.picture.add_class("picture-first")  # of a narrow page
+        self.picture.add_class("picture-first")  # on a narrow page
         self.code = widgets.HTML()
         self.sliders: dict[str, Any] = {}
         self._box = widgets.VBox()

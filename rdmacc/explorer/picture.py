@@ -20,7 +20,7 @@ _FLOW_STYLES = ("-", "--", ":")
 def draw(setup: Setup, results: Mapping[str, Result], figures: dict[str, Any] | None = None) -> dict[str, Any]:
     """Draw results of one setup: three figures by name, so that a page can put them side by side or in a column.
 
-    Figures that were drawn before are drawn again, which saves a third of the time: ticks and legends are kept.
+    Given `figures` are redrawn with their ticks and legends, which saves a third of the time.
     """
     unit_ps, unit = time_unit(max(result.now_ps for result in results.values()))
     fct_unit_ps, fct_unit = time_unit(max(float(result.flows["fct_ps"].max()) for result in results.values()))
@@ -80,7 +80,7 @@ def draw(setup: Setup, results: Mapping[str, Result], figures: dict[str, Any] | 
 
 
 def _empty() -> Any:
-    """Return a figure of empty axes; titles and labels have fixed places, so that nothing is measured to find one."""
+    """Return a figure of empty axes; titles and labels have fixed places, which saves the layout computation."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.4, 3.9), layout="none")  # type: ignore[arg-type]
@@ -109,7 +109,7 @@ def draw_message(explained: Explanation, scheme: str) -> Any:
 
 
 def _goodput(ax: Any, setup: Setup, result: Result, unit_ps: float, colour: str, name: str) -> None:
-    """Draw the goodput of the first flows, or what all hosts receive, as one curve."""
+    """Draw the goodput of each of the first flows, or of all hosts together."""
     queue, *rates = (probe.name for probe in result.watched)
     if setup.is_of_few:
         curves = [result.samples(rate) for rate in rates]

@@ -32,11 +32,11 @@ _LEAST, _MOST = 1e-6, 1e6
 _WATCHED = 3
 """Number of flows whose goodput is drawn."""
 _PERIODS = 40
-"""Most points of a curve of goodput, were all flows to get their max-min fair shares."""
+"""Most points of a goodput curve, if all flows get their max-min fair shares."""
 _PACKETS = 8
-"""Least packets that a link carries in a period: with fewer, a curve shows packets rather than rates."""
+"""Fewest packets on a link in a period: with fewer, a curve shows packets rather than rates."""
 _OF_A_FLOW = 4
-"""Least packets of each flow in a period, at a fair share, if single flows are drawn."""
+"""Fewest packets of each flow in a period, at its fair share, if single flows are drawn."""
 _LONG = 10
 """Size of a long flow, as a multiple of the incast's messages."""
 _SMALL_BYTES = 4_000_000
@@ -44,13 +44,13 @@ _SMALL_BYTES = 4_000_000
 _LARGE_BYTES = 80_000_000
 """Below this size, SimPy is faster than compiling the kernel."""
 _KEPT = 12
-"""Results that are kept, so that a slider of one scheme does not run the others again."""
+"""Number of cached results, so that a slider of one scheme does not rerun the others."""
 _warming: list[Thread] = []
 _loaded: set[str] = set()
-"""Schemes that the compiled engine runs at once, in a tenth of SimPy's time."""
+"""Schemes that are compiled and run in a tenth of SimPy's time."""
 _results: dict[str, Result] = {}
 _longest: dict[tuple[str, str, int], tuple[str, ...]] = {}
-"""The ends of the link that had the longest queue, by network, messages and hosts: where the next run looks first."""
+"""The link that had the longest queue, by network, messages and hosts; the next run watches it first."""
 
 
 def warm_up() -> None:
@@ -65,7 +65,7 @@ def _start(work: Callable[[], Any]) -> None:
 
 
 def _load(name: str) -> None:
-    """Load or compile a scheme for the compiled engine, by a run of one message."""
+    """Load or compile a scheme for the compiled engine by running one message."""
     network = topology.star(2, rate="100Gbps", delay="1us")
     simulate(network, workload.incast(["h1"], "h0", "1kB"), scheme(name), engine="compiled", progress=False)
     _loaded.add(name)
@@ -97,7 +97,7 @@ class Setup(Parameters):
 
     @classmethod
     def from_json(cls, text: str) -> Setup:
-        """Return the setup of a link."""
+        """Return the setup that a link encodes."""
         try:
             given = dict(json.loads(text))
             known = {field.name: given[field.name] for field in dataclasses.fields(cls) if field.name in given}
@@ -112,7 +112,7 @@ class Setup(Parameters):
         return made
 
     def to_json(self) -> str:
-        """Return what differs from the default, for a link."""
+        """Return the changed fields as JSON, for a link."""
         return json.dumps({name: value for name, value in self.changed().items() if value != {}})
 
     @cached_property
@@ -133,7 +133,7 @@ class Setup(Parameters):
 
     @property
     def is_of_few(self) -> bool:
-        """Whether the goodput of single flows is drawn, in place of what all hosts receive."""
+        """Whether goodput is drawn per flow rather than for all hosts together."""
         return self.work in _OF_FEW
 
     @cached_property
@@ -157,7 +157,7 @@ class Setup(Parameters):
         return max(1, int((self.messages["dst"] == topology.hosts(self.graph)[0]).sum()))
 
     def fair_share_bps(self) -> float:
-        """Return the payload that each flow to the first host would get of its link, were all of them active."""
+        """Return the payload rate of each flow to the first host if all of them were active."""
         made = self.scheme(self.schemes[0])
         return self.rate_gbps * 1e9 * made.payload_bytes / made.wire_bytes / self.sharing
 
@@ -170,7 +170,7 @@ class Setup(Parameters):
         return fair.solve()["fct_ps"].to_numpy()
 
     def run(self) -> dict[str, Result]:
-        """Simulate, and return a result for each scheme; the first probe of each is the longest queue of them all.
+        """Simulate each scheme and return its result; its first probe watches the longest queue of all schemes.
 
         A small workload runs on SimPy, which needs no compilation. Results are the same.
         """
@@ -202,7 +202,7 @@ class Setup(Parameters):
                     self.graph, work, self.scheme(name), engine=engine, seed=self.seed, probes=watched,
                     faults=[call.make() for call in self._faults()], progress=False,
                 )  # fmt: skip
-            results[name] = _results[key] = _results.pop(key)  # the last to be forgotten
+            results[name] = _results[key] = _results.pop(key)  # move to the end, to be evicted last
         for key in list(_results)[:-_KEPT]:
             del _results[key]
         if is_warm and (new := set(self.schemes) - _loaded):
@@ -210,14 +210,14 @@ class Setup(Parameters):
         return results
 
     def _end_ps(self) -> float:
-        """Return about when all messages have arrived."""
+        """Estimate when all messages will have arrived."""
         end_ps: float = (self.messages["start_ps"].to_numpy() + self.fair_fct_ps).max()
         if self.work == "all-reduce":
             end_ps *= len(self.messages) / len(topology.hosts(self.graph))  # its steps wait for each other
         return end_ps
 
     def _every(self, name: str, end_ps: float) -> str:
-        """Return the period of a scheme's rates: of whole packets, else a full link seems to carry too many."""
+        """Return the sampling period of rates: a whole number of packets, or a full link seems to exceed its rate."""
         packet_ps = self.scheme(name).wire_bytes * 8e3 / self.rate_gbps
         least = max(_PACKETS, _OF_A_FLOW * self.sharing) if self.is_of_few else _PACKETS
         return _time(max(least, round(end_ps / _PERIODS / packet_ps)) * packet_ps / 1e6)
@@ -234,7 +234,7 @@ class Setup(Parameters):
         return [_Call("probes.queue", *port), *rates]
 
     def to_python(self, results: Mapping[str, Result]) -> str:
-        """Return a script that does what gave these results, without the explorer."""
+        """Return a script that reproduces these results without the explorer."""
         port: Any = next(iter(results.values())).watched[0].at
         lines = [
             "import matplotlib.pyplot as plt", "import rdmacc", "",
@@ -302,7 +302,7 @@ def _time(time_us: float) -> str:
 
 
 class _Name:
-    """Placeholder for what a call gets when it is made; in code, its name."""
+    """Placeholder for an argument that is filled in when the call is made; prints as its name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -337,7 +337,7 @@ class _Call:
 
 @typed
 def movable(name: str) -> list[dict[str, Any]]:
-    """Return the parameters of a scheme's control, or of what it has in its place, marking and buffer for sliders."""
+    """Return the parameters that get sliders: those of congestion control (or what replaces it), marking and buffer."""
     made = scheme(name).at(Setup().graph)
     parts = {type(part): part for part in (*(made.control or (made.recovery,)), *made.switch, made.buffer)}
     rows = []

@@ -54,12 +54,12 @@ class Notes:
         return self._widgets.VBox([control, line], layout={"overflow": "visible", "width": "100%", "max_width": "27em"})
 
     def say(self, key: Any, text: str, colour: str = "#b04a00") -> None:
-        """Show a note under one control, and what they mean under the others."""
+        """Show a note under one control, and the meanings under the others."""
         for other, (_, meaning) in self._by_control.items():
             self._write(other, *((text, colour) if other == key and text else (meaning, "#666")))
 
     def mean(self, key: Any, meaning: str) -> None:
-        """Change what a control is said to mean."""
+        """Change the meaning shown under a control."""
         self._by_control[key] = self._by_control[key][0], meaning
         self._write(key, meaning, "#666")
 
@@ -235,7 +235,7 @@ class Explorer:
         widget.observe(changed, names="value")
 
     def _to(self, setup: Setup) -> None:
-        """Go to a setup, and move all controls there."""
+        """Switch to a setup and set all controls to it."""
         self._results, self.setup = setup.run(), setup
         with self._quietly():
             for name, control in self.controls.items():

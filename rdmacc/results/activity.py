@@ -1,7 +1,4 @@
-"""A step over time: which host computes, which sends, which waits.
-
-Also the same as a timeline in Chrome's trace format, for Perfetto (ui.perfetto.dev) and chrome://tracing.
-"""
+"""A step over time: which hosts compute, send and wait, as a plot and as a trace for Perfetto or chrome://tracing."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from rdmacc.typed import typed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FINEST = 2000  # gaps shorter than this part of the picture are not drawn
+_FINEST = 2000  # gaps shorter than 1/2000 of the picture are not drawn
 _MOST_LABELS = 32
 _WAITS = "0.9"
 _LOOK = {"computes": (0.03, 0.54, COLOURS["blue"]), "sends": (0.61, 0.26, COLOURS["orange"])}
@@ -38,11 +35,11 @@ def draw_step(
     hosts: Sequence[Hashable] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a row for each host: when it computes, when messages of its own are under way, and when it only waits.
+    """Draw a row for each host: when it computes, when its messages are in flight, and when it only waits.
 
-    It waits from the first start to the last end of its job, or of the workload if that has no jobs. A message is under
-    way from its start to its last byte at the receiver; transfers inside a node are messages, too. Hosts of a job stand
-    together.
+    A host waits between the first start and the last end of its job, or of the workload if that has no jobs. A message
+    is in flight from its start until its last byte reaches the receiver; transfers inside a node are messages, too. The
+    hosts of a job are next to each other.
     """
     is_inner = computation["collective"].notna()
     sent = flows.rename(columns={"src": "host"}).assign(end_ps=flows["start_ps"] + flows["fct_ps"])

@@ -1,4 +1,4 @@
-"""A network in motion: how much each link carried in each period, what queued at its port, and who was paused."""
+"""A network in motion: each link's traffic, queue and pauses, period by period."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _HEAVIEST = 5
 _FLOWS = tuple(COLOURS[name] for name in ("orange", "green", "purple", "sky", "yellow"))
 _IDLE, _BUSY, _PAUSED, _DOWN = "#dfe3e8", "#08306b", "#d00000", "#9a9a9a"
 _STORY, _BOX, _HOST = 130.0, 58.0, 10.0
-"""From tier to tier, height of a switch, of a host: as the page has them, in pixels."""
+"""Distance between tiers, height of a switch and of a host in the page, in pixels."""
 _LINK_DOWN, _IS_PAUSED = 101, 128
-"""In the byte of a port's utilisation in percent: its link was down for a part of the period; it was paused."""
+"""Codes in the byte with a port's utilisation in percent: its link was down in the period; a flag: it was paused."""
 
 
 class _Port(NamedTuple):
-    """Where a port is: its place from left to right, its tier, the edge of its node (1: above, -1: below)."""
+    """Position of a port: from left to right, its tier, the edge of its node (1: top, -1: bottom)."""
 
     x: float
     tier: int
@@ -63,21 +63,21 @@ class _Flow(NamedTuple):
 
 
 class Animation:
-    """What a network did over time, as a page with a slider, which a notebook shows.
+    """A network over time, as a page with a slider; a notebook displays it.
 
-    Each link has a line for each direction, the darker, the more it carried. A bar in a switch is the longest queue of
-    data at that port in the period; the tallest bar of all fills half of a switch. A red line with an arrow against the
-    traffic is a port that PFC paused in the period, a dashed one a link that was down. Thin coloured lines are the
-    flows that carried most. A packet that never left a switch is in none of its queues.
+    Each link has a line for each direction: the darker, the more it carried. A bar in a switch is the longest queue of
+    data at that port in the period; the tallest bar fills half of a switch. A red line with an arrow against the
+    traffic is a port that PFC paused in the period, a dashed line a link that was down. Thin coloured lines are the
+    heaviest flows. Queues do not include packets that never left the switch.
 
     Attributes
     ----------
     edges_ps : ndarray of int64
-        Where periods begin and end; shape (N + 1,).
+        Boundaries of the periods; shape (N + 1,).
     utilisation, queue_bytes : ndarray of float64
-        Part of each port's rate that it sent, from 0 to 1, and its longest queue of data; shape (ports, N).
+        Each port's utilisation, from 0 to 1, and its longest queue of data; shape (ports, N).
     is_paused, is_down : ndarray of bool
-        Whether each port was paused, its link down, at some time in the period; shape (ports, N).
+        Whether each port was paused, or its link down, at any time in the period; shape (ports, N).
     """
 
     def __init__(self, result: Result, edges_ps: npt.NDArray[np.int64]) -> None:
@@ -99,9 +99,7 @@ class Animation:
         self._nodes, self._ports = _layout(fabric)
 
     def save(self, path: str | Path) -> Path:
-        """Write a page (``.html``), which needs no network, or moving pictures (``.gif``), and the folder; return the
-        path.
-        """
+        """Write a self-contained page (``.html``) or an animation (``.gif``), create its folder; return the path."""
         target = Path(path)
         if target.suffix not in (".html", ".gif"):
             raise ConfigError("path", str(path), "a file that ends in .html or .gif")
@@ -115,7 +113,7 @@ class Animation:
         ax, writer = self.draw(0), PillowWriter(fps=10)
         figure: Any = ax.figure
         figure.canvas.draw()
-        figure.set_layout_engine("none")  # as in the first picture: all have the same axes
+        figure.set_layout_engine("none")  # keep the first frame's layout for all frames
         with writer.saving(figure, str(target), 100):
             for step in range(len(self._flows)):
                 ax.clear()
@@ -140,7 +138,7 @@ class Animation:
         return _PAGE.read_text(encoding="utf-8").replace("CONTENT", json.dumps(content).replace("</", "<\\/"))
 
     def _times(self) -> list[str]:
-        """Return each period in words, with as many digits as tell one from the next."""
+        """Return each period in words, with enough digits to distinguish neighbours."""
         unit_ps, unit = time_unit(float(self.edges_ps[-1]))
         digits = max(0, 1 - math.floor(math.log10(int(self.edges_ps[-1] - self.edges_ps[-2]) / unit_ps)))
         times = [f"{time / unit_ps:.{digits}f}" for time in self.edges_ps.tolist()]
@@ -154,7 +152,7 @@ class Animation:
         return f'<iframe srcdoc="{escape(self.page())}" style="width:100%;height:{height}px;border:0"></iframe>'
 
     def _ends(self, port: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return where a port's line begins and ends: each direction's is a bit to the right of the link."""
+        """Return the ends of a port's line, which is a bit to the right of the link in its direction."""
         ends = []
         for one in (self._ports[port], self._ports[int(self._fabric.port_reverse[port])]):
             half = (_HOST if one.tier == 0 else _BOX) / 2
@@ -221,7 +219,7 @@ def _layout(fabric: Fabric) -> tuple[list[tuple[str, float, int, float]], list[_
     """Return each node's name, place, tier (hops to the nearest host) and width; and where each port is."""
     node, peer = fabric.port_node, fabric.port_peer
     tier = levels_of(fabric.is_host, node, peer)
-    tier = np.minimum(tier, int(tier[tier < fabric.n_nodes].max()))  # a switch without hosts near is on top
+    tier = np.minimum(tier, int(tier[tier < fabric.n_nodes].max()))  # switches that reach no host go on top
     below = np.arange(fabric.n_nodes)
     np.minimum.at(below, node[tier[node] == 0], peer[tier[node] == 0])
     place, width = np.zeros(fabric.n_nodes), np.zeros(fabric.n_nodes)
@@ -245,7 +243,7 @@ def _layout(fabric: Fabric) -> tuple[list[tuple[str, float, int, float]], list[_
 
 
 def _utilisation(recording: Recording, edges_ps: npt.NDArray[np.int64]) -> Floats:
-    """Return the part of each port's rate that it sent, by period."""
+    """Return each port's utilisation by period."""
     fabric = recording.plan.fabric
     found = np.zeros((fabric.n_ports, len(edges_ps) - 1))
     for port in range(fabric.n_ports):
@@ -270,7 +268,7 @@ def _queues(recording: Recording, edges_ps: npt.NDArray[np.int64]) -> Floats:
              for hop in follower.hops if hop["hop"] and hop["sent_ps"] != hop["ready_ps"]]  # fmt: skip
     port, ready_ps, left_ps, size = np.array(waits, np.int64).reshape(-1, 4).T
     ports, times, changes = np.tile(port, 2), np.concatenate([left_ps, ready_ps]), np.concatenate([-size, size])
-    order = np.lexsort((times, ports))  # at the same time, those that leave come first
+    order = np.lexsort((times, ports))  # at equal times, departures come first
     ports, times, changes = ports[order], times[order], changes[order]
     found = np.zeros((recording.plan.fabric.n_ports, len(edges_ps) - 1))
     for one in np.unique(ports).tolist():
@@ -282,7 +280,7 @@ def _queues(recording: Recording, edges_ps: npt.NDArray[np.int64]) -> Floats:
 
 
 def _during(spans: Any, edges_ps: npt.NDArray[np.int64], fabric: Fabric) -> npt.NDArray[np.bool_]:
-    """Return in which periods each port was in one of some spans of time."""
+    """Return which periods overlap the given spans of each port."""
     found = np.zeros((fabric.n_ports, len(edges_ps) - 1), np.bool_)
     for port, times in spans:
         for since_ps, until_ps in times:
@@ -294,7 +292,7 @@ def _during(spans: Any, edges_ps: npt.NDArray[np.int64], fabric: Fabric) -> npt.
 def _heaviest(
     sent: npt.NDArray[np.void], edges_ps: npt.NDArray[np.int64], n_ports: int, n_messages: int
 ) -> list[list[_Flow]]:
-    """Return the flows that carried most in each period; each keeps its colour while it is one of them."""
+    """Return the heaviest flows of each period; a flow keeps its colour while it is among them."""
     step = np.searchsorted(edges_ps, sent["time_ps"], "right") - 1
     inside = (step >= 0) & (step < len(edges_ps) - 1)
     keys = (step[inside] * n_messages + sent["message"][inside]) * n_ports + sent["port"][inside]

@@ -58,7 +58,7 @@ class Citations(tuple[Paper, ...]):
 
 
 def _read(text: str) -> dict[str, Paper]:
-    """Return the papers of a BibTeX file that has a field a line, by key."""
+    """Return the papers of a BibTeX file by key; the file has one field per line."""
     found = {}
     for entry, key in re.findall(r"(@misc\{(\w+),\n.*?^\}\n)", text, re.S | re.M):
         fields = dict(re.findall(r"^  (\w+) = \{+(.*?)\}+,$", entry, re.M))
@@ -99,7 +99,7 @@ _NETWORK = (
 def provenance_of(plan: Plan, engine: str, outcome: RunOutcome) -> dict[str, Any]:
     """Return what ran (scheme, network, workload, faults, seed), on which code and machine, and in which order.
 
-    Two networks, or workloads, of one hash are equal in all that a run depends on.
+    Networks, or workloads, with equal hashes are equal in everything that a run depends on.
     """
     fabric = plan.fabric
     network = hashlib.sha256(repr(fabric.names).encode())
@@ -127,7 +127,7 @@ def provenance_of(plan: Plan, engine: str, outcome: RunOutcome) -> dict[str, Any
 
 
 def _cpu() -> str:
-    """Return the processor's name, or its kind where the system does not tell."""
+    """Return the processor's name, or its architecture if the system does not provide it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]

@@ -1,4 +1,4 @@
-"""The frames of a run: what it measured of messages, computations, probes, packets, ports and buffers."""
+"""The frames of a run: messages, computations, probes, packets, ports and buffers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Frames"]
 
 
 class Frames:
-    """The frames of a run, each made when it is asked for."""
+    """The frames of a run, each made on request."""
 
     plan: Plan
     outcome: RunOutcome
@@ -51,8 +51,8 @@ class Frames:
 
         `fct_ps` runs from the start to the last byte delivered, `fct_acked_ps` to the last ACK at the sender; both are
         missing (<NA>) until that has happened. `slowdown` is `fct_ps / ideal_fct_ps`, where the ideal is the FCT of the
-        message alone on its path, at line rate; if its packets share several paths, a lower bound over these. Only the
-        network without faults counts. `goodput_bps` is the payload received, divided by the time from the start to the
+        message alone on its path, at line rate and without faults; if its packets take several paths, it is a lower
+        bound over these. `goodput_bps` is the payload received, divided by the time from the start to the
         delivery of the last byte (or to now). `status` is finished, delivered (not yet acknowledged), running, waiting
         or failed; `reason` says why it failed, such as "no route to h3", and is empty otherwise. `fct_us` and
         `goodput_gbps` are `fct_ps` and `goodput_bps` in readable units.
@@ -268,7 +268,7 @@ class Frames:
         return self._has_all()[: self.plan.n_messages] & (self.outcome.messages["start_ps"] <= self.now_ps)
 
     def _has_all(self) -> npt.NDArray[np.bool_]:
-        """Return for which messages, followed by computations, all dependencies are complete."""
+        """Return whether all dependencies are complete, for each message and then for each computation."""
         messages, plan = self.outcome.messages, self.plan
         src = np.concatenate([plan.src, plan.computation.host])
         has_all = np.ones(len(src), np.bool_)

@@ -38,9 +38,9 @@ _LOOKS = {
 @dataclass(frozen=True)
 class Arrow:
     src: Hashable
-    dst: Hashable | None  # None: a lost packet that was heading for no lifeline
+    dst: Hashable | None  # None: a lost packet whose next node is not drawn
     begin_ps: int
-    end_ps: int  # of a lost packet, where the cross is
+    end_ps: int  # for a lost packet, the time of its cross
     look: str  # "data", "again" (a retransmission), "ack", "nak", "cnp" or "other"
     label: str
     is_lost: bool = False

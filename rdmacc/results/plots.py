@@ -148,7 +148,7 @@ class ResultPlots:
         squeeze : bool
             Cut out long periods without packets.
         """
-        self._result.packet_trace  # noqa: B018 - it says so if there is none
+        self._result.packet_trace  # noqa: B018 - raises if there is none
         return draw_ladder(self._result, messages, nodes, start, end, ax, squeeze=squeeze)
 
     @typed
@@ -169,12 +169,12 @@ class ResultPlots:
 
     @typed
     def tiers(self, ax: Axes | None = None, *, rails: bool = False) -> Axes:
-        """Draw the mean utilisation of probed links over time, by tier: from hosts up to the last switches and down.
+        """Draw the mean utilisation of probed links over time, by tier, from the hosts up to the top switches and down.
 
         Parameters
         ----------
         rails : bool
-            Draw each rail's links to and from hosts by themselves.
+            Draw each rail's links to and from hosts separately.
 
         Raises
         ------
@@ -211,14 +211,14 @@ class ResultPlots:
 
     @typed
     def network(self, at: Quantity, ax: Axes | None = None, *, bin: Quantity = "10us") -> Axes:
-        """Draw the network in a period: links by utilisation, queues, pauses, and the flows that carried most.
+        """Draw the network in a period: links by utilisation, queues, pauses, and the heaviest flows.
 
         Parameters
         ----------
         at : number or str
             When the period ends, such as ``"120us"``.
         bin : number or str
-            How long it is; it begins at the start of the run at the earliest.
+            Length of the period, which is cut at the start of the run.
 
         Raises
         ------
@@ -250,9 +250,9 @@ class ResultPlots:
         Parameters
         ----------
         by : {"size", "job"}
-            What the bars are.
+            What each bar stands for.
         bins : int
-            Number of bars of sizes at most, each of about as many messages.
+            Most bars by size; each has about equally many messages.
 
         Raises
         ------

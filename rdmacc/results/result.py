@@ -73,7 +73,7 @@ class Result(Frames):
         return Recording(self.plan, self.outcome.trace, self.outcome.now_ps)
 
     def recording(self, messages: npt.NDArray[np.bool_] | None = None) -> Recording:
-        """The trace with what explains some messages, or all: of this run, or of the same run once more."""
+        """Return the trace that explains some or all messages; repeat the run if it did not record one."""
         plan, acked_ps = self.plan, self.outcome.messages["acked_ps"]
         chosen = np.ones(plan.n_messages, np.bool_) if messages is None else messages
         if plan.explains and plan.explained[chosen].all():
@@ -93,7 +93,7 @@ class Result(Frames):
         return self._again
 
     def explanations(self, flows: Sequence[Hashable]) -> list[Explanation]:
-        """Say of several messages why they took as long as they did; see `explain`."""
+        """Explain several messages; see `explain`."""
         numbers, plan = [self._number(flow) for flow in flows], self.plan
         for flow, number in zip(flows, numbers, strict=True):
             if not self._has_started()[number]:
@@ -108,8 +108,8 @@ class Result(Frames):
     def explain(self, flow: Hashable) -> Explanation:
         """Say why a message took as long as it did.
 
-        A run with ``explain=True`` has recorded what that needs. Any other one is simulated again, up to the message's
-        end: once for all messages of a list, as in ``explain=[3, 17]``, else for each message.
+        A run with ``explain=True`` has recorded what this needs. Any other run is simulated again up to the message's
+        end: once for all messages of a list, as in ``explain=[3, 17]``, otherwise for each message.
 
         Parameters
         ----------
@@ -119,8 +119,8 @@ class Result(Frames):
         Returns
         -------
         Explanation
-            ``print`` it; its frames are `parts`, `events` and `causes`. For a message that is not delivered, it is
-            about the time up to now.
+            ``print`` it; its frames are `parts`, `events` and `causes`. For an undelivered message, it
+            covers the time up to now.
 
         Raises
         ------
@@ -151,8 +151,7 @@ class Result(Frames):
         Returns
         -------
         Animation
-            A notebook shows it; ``.save("x.html")`` writes the page, which needs no network, ``.save("x.gif")``
-            moving pictures.
+            A notebook shows it; ``.save("x.html")`` writes a self-contained page, ``.save("x.gif")`` an animation.
 
         Raises
         ------
@@ -175,10 +174,10 @@ class Result(Frames):
         return papers_of(self.plan.scheme, self.plan.workload)
 
     def digest(self) -> str:
-        """Return 16 hexadecimal digits that stand for what happened: equal digests mean equal runs.
+        """Return a digest of the run, 16 hexadecimal digits: equal digests mean equal runs.
 
-        They cover all whole numbers of `flows` and `ports`: when each message ended, to the picosecond, and the traffic
-        of each port. The ideal completion time is left out: no simulation depends on it.
+        It covers all integers in `flows` and `ports`: when each message ended, to the picosecond, and the traffic of
+        each port. The ideal completion time is left out, because no simulation depends on it.
         """
         found = hashlib.sha256()
         for frame in (self.flows.drop(columns="ideal_fct_ps"), self.ports):

@@ -48,7 +48,7 @@ class SavedResult(Result):
         raise ConfigError("result", "saved", allowed)
 
     def summary(self, window: tuple[Quantity, Quantity] | None = None) -> Summary:
-        """Return the key numbers of the whole run; a saved result has none of a `window`."""
+        """Return the key numbers of the whole run; a saved result supports no `window`."""
         if window is not None:
             raise ConfigError("window", window, "None: a saved result has the summary of the whole run")
         return self._summary
@@ -80,7 +80,7 @@ def load(folder: str | Path) -> SavedResult:
 
 
 def _check(about: dict[str, Any]) -> None:
-    """Raise an exception unless the parts of a JSON file have the types with which they are written."""
+    """Raise an exception unless the parts of a JSON file have the expected types."""
     parts = {"summary": dict, "provenance": dict, "counters": dict, "watched": list, "job_of_host": dict}
     for name, kind in parts.items():
         if not isinstance(about[name], kind):

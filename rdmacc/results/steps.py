@@ -52,7 +52,7 @@ def collectives_of(plan: Plan, outcome: RunOutcome) -> pd.DataFrame:
     which, known = plan.rows.collectives()
     table = known.rename(columns={"buffer_bytes": "size_bytes"}).reset_index(drop=True)
     table = table.astype({"collective": np.int64, "ranks": np.int64, "size_bytes": np.int64, "operation": str})
-    first, last = np.full(len(table) + 1, NEVER), np.zeros(len(table) + 1, np.int64)  # the last is of no collective
+    first, last = np.full(len(table) + 1, NEVER), np.zeros(len(table) + 1, np.int64)  # last: of no collective
     np.minimum.at(first, which, _by_row(plan, outcome, "start_ps", "start_ps"))
     end_ps = _by_row(plan, outcome, "delivered_ps", "end_ps")
     np.maximum.at(last, which, np.where(end_ps < 0, NEVER, end_ps))

@@ -29,14 +29,14 @@ def percentile(values: npt.ArrayLike, rank: float) -> float:
     ordered = np.sort(np.asarray(values, dtype=np.float64), axis=None)
     if not ordered.size or np.isnan(ordered[-1]):
         return float("nan")
-    place = (len(ordered) - 1) * (rank / 100)  # as np.percentile, which takes ten times as long for a few values
+    place = (len(ordered) - 1) * (rank / 100)  # like np.percentile, which takes ten times as long for a few values
     low, high = float(ordered[int(place)]), float(ordered[min(int(place) + 1, len(ordered) - 1)])
     share = place - int(place)
     return high - (high - low) * (1 - share) if share >= 0.5 else low + (high - low) * share
 
 
 def jain(values: npt.ArrayLike) -> float:
-    """Return Jain's index of fairness: 1 if all values are equal, 1/n if all but one are 0; NaN if all are."""
+    """Return Jain's index of fairness: 1 if all values are equal, 1/n if all but one are 0; NaN if all are 0."""
     each = np.asarray(values, dtype=np.float64)
     squares = float((each**2).sum())
     return float(each.sum() ** 2 / (len(each) * squares)) if squares > 0.0 else float("nan")
@@ -99,7 +99,7 @@ class Transport:
         return float(size.sum() - size[last]) * 8e12 / span if span > 0 else float("nan")
 
     def carried_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        """Return the rate of payload arriving in that time, as if each message arrived evenly from start to end."""
+        """Return the payload rate from the first start to the last, as if messages arrived evenly from start to end."""
         start_ps = self.start_ps[chosen]
         begin, end = (int(start_ps.min()), int(start_ps.max())) if len(start_ps) else (0, 0)
         if end == begin:
@@ -144,7 +144,7 @@ class Summary:
     drops: int  # of switches and of links
     retransmissions: int
     timeouts: int
-    no_route: int = 0  # failed messages to or from hosts that no link leads to any more
+    no_route: int = 0  # messages that failed because a host lost its last link
 
     @property
     def title(self) -> str:
@@ -179,7 +179,7 @@ class Summary:
         ]
 
     def _load(self) -> list[tuple[str, str]]:
-        """Return the load, if it was carried while it was offered; if not, a rate of starts says little of the run."""
+        """Return the load if the network kept up with it; otherwise say that the run was not steady."""
         if np.isnan(self.offered_bps):
             return []
         if self.carried_bps < _REACHED * self.offered_bps:

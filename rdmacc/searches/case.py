@@ -1,4 +1,4 @@
-"""A family of small scenarios in which a search moves: an incast, long flows, victims and faults on a small network."""
+"""The scenarios that a search explores: an incast, long flows, victims and faults on a small network."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from rdmacc.units import format_rate, format_size, format_time, ps, time_ps
 from rdmacc.workload import messages
 
 _PATIENCE = 20
-"""A run ends after this many times the time that all bytes take on one link, and no sooner than `_LEAST_PS`."""
+"""A run ends after this many times the time that all bytes take on one link, but not before `_LEAST_PS`."""
 _LEAST_PS = 10_000_000_000
 _NETWORKS = ("star", "leaf-spine", "ring")
 _RING = 5
-"""Switches of a ring: an odd number, so that there is one shortest path over two links."""
+"""Switches of a ring: an odd number, so that shortest paths are unique."""
 MOST_EVENTS = 5_000_000
-"""A run of a search is stopped after so many, where one usually takes some ten thousand."""
+"""A search stops a run after this many events; most runs take about ten thousand."""
 _CHECKS = tuple(2**power for power in range(10, -1, -1))
 _FORMATS = {"ps": format_time, "bps": format_rate, "bytes": format_size}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case(Parameters):
-    """A small scenario: its defaults are a lone message, and each field adds to it.
+    """A small scenario: a single message by default, to which each field adds.
 
     ``h0`` receives the incast and the long flows. On a star, all hosts are on one switch; on a leaf-spine of two leaves
     and two spines, the receivers are on the first leaf and the senders on the second. On a ring of five switches, hosts
-    are in turn on each, and long flows go two switches on instead: five of them close a circle, which PFC can lock.
+    are dealt to the switches in turn, and long flows go two switches further: five of them can deadlock under PFC.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Case(Parameters):
     seed: int = param(0, "seed of all randomness", low=0, high=2**31 - 1)
 
     def scenario(self, scheme: str | Scheme, engine: str = "auto", probes: tuple[Probe, ...] = ()) -> Scenario:
-        """Return the scenario under a scheme, which ends even if the scheme never completes it.
+        """Return the scenario under a scheme, with an end time in case the scheme never completes it.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Case(Parameters):
         )  # fmt: skip
 
     def run(self, scheme: str | Scheme, engine: str = "auto", *, explain: bool = False) -> Result:
-        """Simulate it.
+        """Simulate the case.
 
         Parameters
         ----------
@@ -98,13 +98,13 @@ class Case(Parameters):
         engine : str
             As in `rdmacc.simulate`.
         explain : bool
-            Record what explains completion times.
+            Record what explanations need.
         """
         one = self.scenario(scheme, engine)
         return one.simulation(explain=explain).run(one.until, progress=False)
 
     def line(self, scheme: str | Scheme) -> str:
-        """Return the line of Python that runs it.
+        """Return the line of Python that runs the case.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Case(Parameters):
 
     @property
     def horizon_ps(self) -> int:
-        """When a run ends at the latest."""
+        """Latest end of a run."""
         total = sum(size for _, _, size, _ in self._rows())
         busy_ps = total * 8e12 / (self.rate_bps * self.slow)
         last_ps = self.after_ps + self.senders * self.stagger_ps + self.stopped_ps
@@ -194,7 +194,7 @@ def _written(value: Any, unit: str) -> str:
 
 
 def _scheme_text(scheme: Scheme) -> str:
-    """Return the Python text of a scheme: its name, and the parameters in which it differs from the one registered."""
+    """Return the Python text of a scheme: its name, and the parameters that differ from the registered scheme."""
     registered = as_scheme(scheme.name) if scheme.name in SCHEMES else scheme
     own, plain = ({_label(row): row for row in parameter_rows(one, {}, None)} for one in (scheme, registered))
     changes = [
@@ -210,7 +210,7 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 class TooLongError(SimulationError):
-    """A case took more events than a search lets it have."""
+    """A case took more events than a search allows."""
 
     def __init__(self, result: Result, most_events: int) -> None:
         self.result = result
@@ -218,9 +218,9 @@ class TooLongError(SimulationError):
 
 
 def quietly(scenario: Scenario, most_events: int = MOST_EVENTS) -> Result:
-    """Run a scenario without warnings, which a search is meant to meet; raise `TooLongError` after too many events.
+    """Run a scenario without warnings, which are normal in a search; raise `TooLongError` after too many events.
 
-    They are counted as the run reaches each of `_CHECKS` of its horizon, so this is the same on any machine.
+    Events are checked at fixed fractions of the horizon (`_CHECKS`), so the outcome is the same on any machine.
     """
     token = IS_QUIET.set(True)
     try:
@@ -240,5 +240,5 @@ def quietly(scenario: Scenario, most_events: int = MOST_EVENTS) -> Result:
 
 
 def rounded(value: float, digits: int) -> float:
-    """Return a number with so many significant digits."""
+    """Return a number with `digits` significant digits."""
     return round(value, digits - 1 - math.floor(math.log10(abs(value)))) if value else value

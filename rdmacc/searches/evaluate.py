@@ -30,7 +30,7 @@ class Run:
     values : dict
         Its values by name.
     objectives : tuple of float
-        What it measured; empty if nothing could be.
+        Measured objectives; empty if they could not be measured.
     problem : str
         Why the run failed: a deadlock, an error of the scheme, messages that never complete. Empty otherwise.
     is_refused : bool
@@ -48,7 +48,7 @@ Measure = Objective | Callable[..., float] | str
 
 
 def measures_of(subject: Subject, objective: Any) -> tuple[Measure, ...]:
-    """Return the objectives: those given by name, and functions."""
+    """Return the objectives, with names replaced by what they stand for."""
     given = list(objective) if isinstance(objective, list | tuple) else [objective]
     if not given:
         raise ConfigError("objective", objective, "at least one")
@@ -67,7 +67,7 @@ def measures_of(subject: Subject, objective: Any) -> tuple[Measure, ...]:
 
 @dataclass(frozen=True)
 class Work:
-    """What all runs of a search have in common; it can be sent to other processes."""
+    """What all runs of a search share; it can be pickled."""
 
     subject: Subject
     cases: tuple[Case, ...]
@@ -75,7 +75,7 @@ class Work:
     most_events: int = MOST_EVENTS
 
     def split(self, values: Values) -> tuple[Subject, tuple[Case, ...]]:
-        """Return the subject and the cases with some values."""
+        """Return the subject and the cases with these values."""
         if isinstance(self.subject, Model):
             return self.subject.replace(**values), ()
         fields = Case.__dataclass_fields__
@@ -85,7 +85,7 @@ class Work:
         return scheme, tuple(one.replace(**of_case) for one in self.cases)
 
     def __call__(self, number: int, values: Values) -> Run:
-        """Run it; with several cases, the objectives are means over these."""
+        """Run the subject with some values; over several cases, the objectives are means."""
         try:
             subject, cases = self.split(values)
             if isinstance(subject, Model):

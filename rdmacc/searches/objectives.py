@@ -1,4 +1,4 @@
-"""Objectives by name: numbers of a result that a search makes as bad, or as good, as it can."""
+"""Objectives by name: quantities of a result that a search makes as bad, or as good, as it can."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _PERIOD_RTTS = 20
 
 @dataclass(frozen=True)
 class Objective:
-    """A number of a result, and in which direction it is worse.
+    """A quantity of a result, and the direction in which it gets worse.
 
     Attributes
     ----------
     name, unit : str
-        What it is.
+        Name and unit.
     measure : callable
-        Returns it for a case and its result.
+        Returns the value for a case and its result.
     best : float
-        The value at which nothing is wrong.
+        The ideal value.
     sign : int
         1 if larger is worse, -1 if smaller is.
     """
@@ -47,12 +47,12 @@ class Objective:
     sign: int = 1
 
     def badness(self, value: float) -> float:
-        """Return how far from the best value it is."""
+        """Return how far a value is from the best one."""
         return self.sign * (value - self.best)
 
 
 def fct_ps(result: Result) -> Floats:
-    """Return completion times; an unfinished message has taken until now."""
+    """Return completion times; for an unfinished message, the time so far."""
     flows = result.flows
     found = flows["fct_ps"].to_numpy(np.float64, na_value=np.nan)
     return np.where(np.isnan(found), np.maximum(result.now_ps - flows["start_ps"].to_numpy(), 1), found)
@@ -108,14 +108,14 @@ def period_ps(case: Case) -> int:
 
 
 def probes_for(case: Case, objectives: tuple[Any, ...]) -> tuple[Probe, ...]:
-    """Return what must be recorded for the objectives."""
+    """Return the probes that the objectives need."""
     if not any(isinstance(one, Objective) and one.measure is _converge for one in objectives):
         return ()
     return tuple(goodput(i, ps(period_ps(case))) for i in range(case.long_flows))
 
 
 def _converge(case: Case, result: Result) -> float:
-    """Return the time after which the long flows share fairly until the first of them ends, over the whole."""
+    """Return the time from which the long flows share fairly until the first of them ends."""
     if case.long_flows < 2:
         return 0.0
     table = np.array([result.samples(f"goodput {i}").to_numpy(np.float64) for i in range(case.long_flows)])

@@ -1,8 +1,7 @@
-"""Runs of a search, here or in other processes, one of which may die; their file, and smaller ones.
+"""Runs of a search, here or in other processes, which may die; their file; and shrinking.
 
-The file is a journal of Optuna's, from which the same search goes on after a kill. Optuna's storage does not keep the
-state of a sampler, so a search is replayed: the sampler proposes the same values again, and what was run with them is
-not run twice.
+The file is an Optuna journal, from which a killed search resumes. Optuna's storage does not keep a sampler's state, so
+a search is replayed: the sampler proposes the same values again, and stored runs are not repeated.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from rdmacc.sweep.processes import Processes, pickled, refers_to_script, why_not
 
 
 def payload_of(work: Work, jobs: int) -> bytes:
-    """Return the work as it goes to processes; raise a ConfigError if it cannot."""
+    """Return the pickled work; raise a ConfigError if it cannot be pickled."""
     if jobs == 1:
         return b""
     payload = pickled(work, "jobs", jobs, "1, since what is run is not defined in a module")
@@ -66,7 +65,7 @@ def _unpickled(payload: bytes, number: int, values: Values) -> Run:
 
 
 class Stored:
-    """The runs of a search by their values; with a path, each once in a file, in a study of Optuna's of its sampler."""
+    """The runs of a search by their values; with a path, also in a file, in one Optuna study per sampler."""
 
     def __init__(self, path: str | Path | None, what: Any) -> None:
         self._known: dict[str, Run] = {}
@@ -90,7 +89,7 @@ class Stored:
         return None if one is None else replace(one, number=number, values=values)
 
     def keep(self, run: Run, trial: Any, study: Any, sampler: str) -> None:
-        """Write a trial of a study in memory, which has ended."""
+        """Keep a finished run, and write its trial to the file."""
         from optuna import create_study
 
         self._note(run)
@@ -112,21 +111,21 @@ def _storage(path: Path) -> Any:
             known = path.read_bytes()
             if known and not known.startswith(b'{"op_code"'):
                 raise ValueError("it is something else")
-            os.truncate(path, known.rfind(b"\n") + 1)  # without the last line of a search that was killed
-        at = str(path.resolve())  # the lock, which a killed search leaves, is a link that must lead to the file
+            os.truncate(path, known.rfind(b"\n") + 1)  # drop the partial last line of a killed search
+        at = str(path.resolve())  # the lock is a symbolic link, which must lead to the file if a killed search left it
         return JournalStorage(JournalFileBackend(at, JournalFileSymlinkLock(at, grace_period=3)))
     except (OSError, ValueError) as error:
         raise ConfigError("storage", str(path), f"a journal of Optuna's that can be written ({error})") from None
 
 
 _MOST = 60
-"""Runs that shrinking may take."""
+"""Most runs that shrinking may take."""
 
 
 def shrunk(work: Work, worst: Run, sign: int, share: float, most: int = _MOST) -> list[Run]:
-    """Return the runs that were as bad, each smaller than the one before: fields at their defaults, rounder numbers.
+    """Return runs that are still as bad, each simpler than the one before: fields at their defaults, rounder numbers.
 
-    With a named objective, `share` of the distance from its best value must remain, otherwise of the value.
+    At least `share` must remain: of the distance from a named objective's best value, otherwise of the value.
     """
     measure = work.measures[0]
     origin = measure.best if isinstance(measure, Objective) else 0.0

@@ -1,13 +1,13 @@
-"""The scorecard: each scheme's worst case in one box, by five objectives at three rates, with cause and verdict.
+"""The scorecard: each scheme's worst case in fixed ranges, by five objectives at three rates, with cause and verdict.
 
-The rule of the verdicts was written before the table was computed:
+The rules for verdicts were written before the table was computed:
 
 1. A value at or beyond the objective's second bound (`GRADES`) is a find.
-2. Its cause is the kind of time, of the eleven of `result.explain`, that took most of the message which fared worst: by
-   completion time over max-min sharing, for "lost goodput" the last to end, and for "needless retransmissions" the one
-   with most of them.
-3. ``known.csv`` lists sentences, with the schemes, kinds of time and objectives that they speak of. A find in the list
-   is *known from its paper* or *known from elsewhere*, as the first such row says. Any other is *found here*.
+2. Its cause is the kind of time, among the eleven of `result.explain`, that took most of the worst message's time. The
+   worst message has the largest completion time over max-min sharing; for "lost goodput" it is the last to end, and for
+   "needless retransmissions" the one with most of them.
+3. ``known.csv`` lists sentences, with the schemes, kinds of time and objectives that they apply to. A find that matches
+   a row is *known from its paper* or *known from elsewhere*, as the first such row says. Any other is *found here*.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ GRADES: dict[str, tuple[float, ...]] = {
     "peak queue": (1e5, 3e5, 1e6, 3e6),
     "needless retransmissions": (0.001, 0.01, 0.05, 0.2),
 }
-"""Bounds of each objective: a value beyond none has grade 0, one beyond all grade 4; a find has grade 2 at least."""
+"""Bounds of each objective: the grade is the number of bounds that a value reaches; a find has grade 2 or more."""
 RUNS, SEED = (20, 6, 4), 0
-"""Runs for a scheme at a rate: a random sample for all objectives; by TPE and to make the worst smaller, for each."""
+"""Runs per scheme and rate: a random sample for all objectives; by TPE and for shrinking, for each objective."""
 TABLE, KNOWN = Path(__file__).with_name("scorecard.parquet"), Path(__file__).with_name("known.csv")
 VERDICTS = {"paper": "known from its paper", "elsewhere": "known from elsewhere", "": "found here"}
 
@@ -84,9 +84,9 @@ def measured(
     jobs: int = 1,
     runs: tuple[int, int, int] = RUNS,
 ) -> pd.DataFrame:
-    """Return the rows of a scheme at a rate as `bundled` has them, one for each objective.
+    """Return a scheme's rows at a rate, in the form of `bundled`, one for each objective.
 
-    With `control`, also draw as many runs by chance as the five searches take together.
+    With `control`, also draw as many random runs as the five searches take together.
     """
     began, names = time.process_time(), list(GRADES)
     given: dict[str, Any] = {"cases": Case(rate_bps=rate), "seed": SEED, "jobs": jobs, "progress": False}
@@ -119,7 +119,7 @@ def measured(
 
 
 def with_earlier(rows: pd.DataFrame, scheme: str | Scheme, rate: str) -> pd.DataFrame:
-    """Return the rows of a scheme at a rate, with an earlier search's case where one is worse than what was found."""
+    """Return a scheme's rows at a rate, replaced by an earlier search's case where that is worse."""
     names, known = list(GRADES), []
     for case in (Case(rate_bps=rate, **one.case) for one in finds() if one.is_earlier):
         known.append((case, Work(as_scheme(scheme), (case,), measures_of(as_scheme(scheme), names))(0, {})))
@@ -146,7 +146,7 @@ def _worst(drawn: Search, place: int, count: int) -> float:
 
 
 def _cause(objective: str, small: Search) -> dict[str, Any]:
-    """Return what took most of the time of the message that fared worst, and the sentence about it."""
+    """Return what took most of the worst message's time, and the sentence about it."""
     case, result = small.case, small.result()
     why: Explanation = result.explain(result.flows["flow"].iloc[_unluckiest(objective, case, result)])
     parts = why.parts.sort_values("time_ps", ascending=False, kind="stable").iloc[0]
@@ -188,7 +188,7 @@ def _speaks_of(row: Any, one: Any) -> bool:
 
 
 def save(table: pd.DataFrame, path: Path) -> None:
-    """Write rows, in place of those of the same schemes and rates that are there, with how they were computed."""
+    """Write rows and how they were computed, replacing stored rows of the same schemes and rates."""
     keys = ["scheme", "rate_bps", "objective"]
     table = table.assign(commit=git_commit(), date=time.strftime("%Y-%m-%d", time.gmtime()))
     if path.exists():
@@ -207,12 +207,11 @@ def bundled() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `value` of the case that `line` runs, which is the worst one found (`searched`) made smaller, or an earlier
-        search's that is worse (`found_by`; `earlier` has the worst of these); `sampled`, the worst of the sample; at
-        100 Gb/s, `chance` and `chance_all`, the worst of as many random runs as the objective's search, and as all
-        five together, had; `kind`, `share` and `cause` of the message that fared worst;
-        how many runs `broke`, and how the first did (`broken`); `cpu_s`, for the scheme at that rate; the `commit` and
-        `date` of the computation; the verdict.
+        `value` of the case that `line` runs: the worst one found (`searched`), shrunk, or a worse one of an earlier
+        search (`found_by`; `earlier` has the worst of these); `sampled`, the worst of the sample; at 100 Gb/s,
+        `chance` and `chance_all`, the worst of as many random runs as this objective's search, or all five, took;
+        `kind`, `share` and `cause` of the worst message; how many runs `broke`, and how the first did (`broken`);
+        `cpu_s`, for the scheme at that rate; `commit` and `date` of the computation; the verdict.
     """
     return judged(pq.read_table(TABLE).to_pandas())
 
@@ -255,7 +254,7 @@ STATUS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Find:
-    """A case in which a scheme is bad, and the change that shows why."""
+    """A case in which a scheme does badly, and the change that shows why."""
 
     scheme: str
     objective: str
@@ -268,7 +267,7 @@ class Find:
 
     @cached_property
     def runs(self) -> tuple[Run, Run]:
-        """Without and with the change."""
+        """The runs without and with the change."""
         work = Work(as_scheme(self.scheme), (Case(**self.case),), (OBJECTIVES[self.objective],))
         return work(0, {}), work(1, self.change)
 

@@ -1,4 +1,4 @@
-"""`search`: the worst case of a scheme, or its best parameters, by Optuna's samplers and by chance."""
+"""`search`: the worst case of a scheme, or its best parameters, by Optuna's samplers or at random."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rdmacc.workload.frame import checked_whole
 __all__ = ["Run", "Search", "search"]
 
 _BATCH = 8
-"""Runs that the sampler proposes at once, with any number of jobs: so the result is the same with any."""
+"""Runs that the sampler proposes at once, fixed so that the result does not depend on the number of jobs."""
 _SAMPLERS = ("tpe", "cma-es", "nsga-ii", "random")
 
 
@@ -46,7 +46,7 @@ class Search:
     is_complete : bool
         False if Ctrl-C stopped it.
     control : Search, optional
-        The same search by chance alone.
+        The same search at random.
     """
 
     runs: list[Run]
@@ -122,24 +122,24 @@ class Search:
         )  # fmt: skip
 
     def runs_to(self, score: float) -> int | None:
-        """Return how many runs it took to get as far as a score, or None if it did not.
+        """Return how many runs it took to reach a score, or None if no run did.
 
         Parameters
         ----------
         score : float
-            As from `score`.
+            As returned by `score`.
         """
         return next((run.number + 1 for run in self.runs if run.objectives and self.score(run) >= score), None)
 
     def shrink(self, share: float = 0.9, most: int = 60) -> Search:
-        """Return a search whose best run is the smallest one found that is as bad, and its line of Python short.
+        """Return a search whose best run is the simplest one found that is still as bad, with a short line of Python.
 
         Parameters
         ----------
         share : float
             Part of the badness that must remain.
         most : int
-            Runs that it may take.
+            Most runs to spend.
         """
         runs = shrunk(self.work, self.best, self.sign(), share, most)
         return Search(runs[-1:], self.work, self.goal, _axes=self._axes)
@@ -167,7 +167,7 @@ class Search:
         return self.case.run(self.subject, explain=True)
 
     def explain(self) -> str:
-        """Return the line of Python, and why the message that fared worst took as long as it did, or what broke."""
+        """Return the line of Python, and where the worst message's time went, or what broke."""
         try:
             result = self.result()
         except SimulationError as error:
@@ -232,9 +232,8 @@ def search(
         the range of the parameter's slider. None: all fields of `Case` that have one.
     objective : str, callable or list
         Names from `OBJECTIVES` in `rdmacc.searches.objectives`, or functions of the result; for a model, functions of
-        the model, or "distance to model": how far a simulation is from what the model predicts, over the larger of the
-        two (of bytes, at least a packet), of the quantity that differs most (1: one of them is 0). Several give a
-        Pareto front.
+        the model, or "distance to model": the largest difference between a simulated and a predicted quantity, over
+        the larger of the two (for bytes, at least a packet); it is 1 if one of them is 0. Several give a Pareto front.
     budget : int
         Number of runs.
     seed : int
@@ -242,23 +241,23 @@ def search(
     jobs : int
         Number of processes.
     goal : {"worst", "best"}
-        Of an objective by name, the worst or the best; of a function, the largest or the smallest.
+        For a named objective, its worst or best value; for a function, its largest or smallest.
     sampler : {"tpe", "cma-es", "nsga-ii", "random"}
-        How Optuna proposes runs; with "random", by chance.
+        How Optuna proposes runs.
     cases : Case or sequence of Case
-        Where to start from; with several, objectives are means over these. Default: a lone message.
+        Cases to start from; with several, objectives are means over them. Default: a single message.
     control : bool
-        Also search by chance with the same budget, for `Search.control`.
+        Also search at random with the same budget, for `Search.control`.
     after : Search, optional
         A search of the same space that measured these objectives, and perhaps others: its runs come first and are not
-        run again, so several searches can begin with one sample. The budget is that of new runs.
+        run again, so several searches can begin with one sample. `budget` counts new runs only.
     storage : path, optional
-        File to which runs are written as they end, a journal of Optuna's. If it is there, the search goes on from it:
-        so a search that was killed goes on when the same call is made again.
+        File to which runs are written as they end, an Optuna journal. If it exists, the search resumes from it: to
+        continue a search that was killed, repeat the call.
     most_events : int
-        A run that has taken more events is stopped, and is a find. It is checked each time the simulated time has
-        doubled: by events and not by seconds, so that the same runs are stopped on any machine. Five million events
-        take about half a second on the compiled engine and half a minute on SimPy.
+        A run that takes more events is stopped, and is a find. The limit counts events, not seconds, and is checked
+        whenever simulated time has doubled, so that the same runs are stopped on any machine. Five million events take
+        about half a second on the compiled engine and half a minute on SimPy.
     progress : bool
         Show a progress bar with the best value.
 
@@ -329,7 +328,7 @@ def _of_these(found: Search, after: Search) -> list[Run]:
 
 def _fill(found: Search, sampler: str, budget: int, seed: int, stored: Stored, run_all: Any, bar: LateBar,
           earlier: Sequence[Run] = ()) -> None:  # fmt: skip
-    """Ask for a batch of runs, run those that are not stored, and tell the sampler of all in order."""
+    """Ask for batches of runs, run those that are not stored, and tell the sampler all results in order."""
     optuna = _optuna()
     directions = ["maximize" if found.sign(i) > 0 else "minimize" for i in range(len(found.names))]
     study = optuna.create_study(directions=directions, sampler=_sampler(optuna, sampler, seed))
@@ -376,7 +375,7 @@ def _sampler(optuna: Any, name: str, seed: int) -> Any:
 
     samplers = optuna.samplers
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of options that are experimental
+        warnings.simplefilter("ignore")  # Optuna warns of experimental options
         if name == "tpe":
             return samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True, n_startup_trials=2 * _BATCH)
         if name == "cma-es":

@@ -1,4 +1,4 @@
-"""Spaces: the ranges in which a search moves, checked against what the parameters themselves allow."""
+"""Search spaces: ranges of parameters, checked against what the parameters allow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Axis:
     choices: tuple[Any, ...] = ()
 
     def ask(self, trial: optuna.Trial) -> Any:
-        """Return the value that a trial of Optuna's proposes, rounded to what a reader would type."""
+        """Return the value that an Optuna trial proposes, rounded to what a person would type."""
         if self.choices:
             return trial.suggest_categorical(self.name, self.choices)
         if self.is_whole:
@@ -48,7 +48,7 @@ class Axis:
 
 
 def axes_of(subject: Subject, space: Mapping[str, Any] | Iterable[str] | None) -> tuple[Axis, ...]:
-    """Return the dimensions of a space: names with ranges, or names alone, which have the range of their slider."""
+    """Return the dimensions of a space: names with ranges, or names alone, which use their slider's range."""
     if space is None:
         space = {one.name: None for one in fields_of(Case) if one.metadata["slider"]}
     if isinstance(space, str):
@@ -108,5 +108,5 @@ def _owner(subject: Subject, name: str) -> tuple[Parameters, str]:
 
 
 def text_of(values: Values) -> str:
-    """Return values as one line of JSON, by which a run is found again."""
+    """Return values as one line of JSON, the key of a stored run."""
     return json.dumps(values, sort_keys=True)
