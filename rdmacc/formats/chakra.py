@@ -1,20 +1,20 @@
 """Chakra execution traces (ET): one file per rank, the format of ASTRA-sim and of PyTorch's converted profiles.
 
 =======================  =============================================================================================
-``COMP``, ``MEM_...``    computation on the rank's host, for ``duration_micros`` or, without one, by ``num_ops`` and
-                         ``tensor_size``. Those of the accelerator run one at a time, and so do those of the CPU
-                         (``is_cpu_op``): where no dependency orders them, by their ids
+``COMP``, ``MEM_...``    computation on the rank's host, for ``duration_micros`` or a time computed from ``num_ops``
+                         and ``tensor_size``. The accelerator runs one at a time, and so does the CPU
+                         (``is_cpu_op``), by id where no dependency orders them
 ``METADATA``             takes no time; may list the ranks of process groups, as PyTorch writes them
 ``COMM_SEND, _RECV``     a message, matched by source, destination and tag
 ``COMM_COLL``            a collective among the ranks of ``pg_name``, matched by its order there
 =======================  =============================================================================================
 
-``comm_size`` is what a rank puts in, as in ASTRA-sim and in PyTorch's converter: of an all-gather the rank's own part,
-of the others its whole buffer. A profile has a collective's call on the CPU as well as its kernel: if a file has
-communication of the accelerator, that of the CPU is computation.
+``comm_size`` is a rank's input, as in ASTRA-sim and in PyTorch's converter: for an all-gather the rank's own part,
+otherwise its whole buffer. A profile contains a collective twice, as a call on the CPU and as a kernel: if a file has
+communication on the accelerator, communication on the CPU counts as computation.
 
-A node waits for its control and data dependencies; control dependencies on operators that the file lacks, the callers
-in a profile, are ignored. So are recorded start times, which are not a schedule.
+A node waits for its control and data dependencies. Control dependencies on operators missing from the file (the callers
+in a profile) are ignored, and so are recorded start times.
 """
 
 import json
@@ -50,7 +50,7 @@ _TYPES = {
     3: "double", 5: "float", 7: "int", 9: "int", 11: "uint", 13: "uint", 15: "sint", 17: "sint", 19: "fixed32",
     21: "uint", 23: "sfixed32", 25: "sfixed64", 27: "uint", 29: "string",
 }  # fmt: skip
-"""Of an attribute's value, by its field; the lists, one number higher, are not needed."""
+"""Type of an attribute's value by field number; lists, one number higher, are not needed."""
 
 
 @typed
@@ -76,16 +76,16 @@ def from_chakra(
     nccl : Nccl, optional
         How collectives run; default: rings and chains of one channel.
     memory_rate : number or str, optional
-        Rate of the memory, such as ``"16Tbps"``: what a node without a duration takes for its ``tensor_size``.
+        Memory bandwidth, such as ``"16Tbps"``: sets the time of a node without a duration from its ``tensor_size``.
     operations_per_second : float, optional
-        Peak of the accelerator: what a COMP node without a duration takes for its ``num_ops``, or for its
-        ``tensor_size`` if that is longer (the roofline).
+        Peak rate of the accelerator: a COMP node without a duration takes the longer of its computing and its memory
+        time (the roofline).
 
     Raises
     ------
     ConfigError
         For files that are missing or damaged, with the file and the node; for collectives that rdmacc lacks; for nodes
-        without a duration if the rate that gives them one is missing.
+        without a duration if the rate needed to compute one is missing.
     """
     folder, prefix = Path(path).parent, Path(path).name
     pattern = re.compile(re.escape(prefix) + r"\.(\d+)\.et")
@@ -170,7 +170,7 @@ def _kind(node: dict[str, Any]) -> str:
 
 
 def _is_on_cpu(node: dict[str, Any]) -> bool:
-    """Return whether a node is an operator of the CPU, not of the accelerator."""
+    """Return whether a node runs on the CPU, not on the accelerator."""
     return bool(node["attributes"].get("is_cpu_op"))
 
 

@@ -19,10 +19,10 @@ from rdmacc.workload.frame import Host, checked_hosts
 File: TypeAlias = str | PathLike[str]
 
 _MOST_UNZIPPED, _ANY_UNZIPPED, _MOST_RATIO = 2**31, 2**26, 100
-"""Bounds of what a compressed file may hold: in all, at least, and as a multiple of its size."""
+"""Limits on uncompressed size: absolute; always allowed; as a multiple of the compressed size."""
 
 Line: TypeAlias = Callable[[str, object, str], ConfigError]
-"""Returns the error for a line from a field, its value and the allowed values."""
+"""Makes the error for a line from a field, its value and the allowed values."""
 
 
 def read_bytes(path: File) -> bytes:
@@ -74,7 +74,7 @@ def hosts_of(path: File, ranks: int, hosts: Hosts | None) -> list[Host]:
 
 
 def check_rows(frame: pd.DataFrame, *checks: tuple[str, Any, str]) -> None:
-    """Raise a ConfigError for the first row that a check (column, which rows are wrong, what is allowed) finds."""
+    """Raise a ConfigError for the first row that fails a check (column, which rows are wrong, what is allowed)."""
     for name, is_wrong, allowed in checks:
         if np.any(is_wrong):
             row = int(np.argmax(is_wrong))

@@ -1,16 +1,16 @@
 """Read GOAL, the Group Operation Assembly Language of LogGOPSim and ATLAHS, in its text form as a workload.
 
 =================  ================================================================================================
-``calc``           computation on the rank's host. Those of one ``cpu`` run one at a time: where no ``requires``
-                   orders them, by their lines
-``send``           a message; what requires it waits until it is acknowledged, or only for its start (`send_done`)
+``calc``           computation on the rank's host. Those of one ``cpu`` run one at a time, in the order of their lines
+                   where no ``requires`` orders them
+``send``           a message; operations that require it wait for its last ACK, or only for its start (`send_done`)
 ``recv``           complete when the message and everything that it requires have arrived
 =================  ================================================================================================
 
 Overheads and gaps (LogGOPSim's L, o, g, G) are ignored, because the network replaces them. Sends and receives take no
-cpu time. The k-th send and the k-th receive of the same ranks and tag match. They start in this order if each waits,
-directly or not, for all that the one before it waits for; if not, the simulator would decide by time, so they are an
-error, as are wildcards and several NICs.
+cpu time. The k-th send and the k-th receive of the same ranks and tag match, provided that each waits, directly or
+not, for everything that the previous one waits for. Otherwise matching would depend on time, which is an error, as are
+wildcards and several NICs.
 """
 
 import re

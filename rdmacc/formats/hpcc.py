@@ -1,13 +1,13 @@
 """Flows and topology of the HPCC simulator for ns-3 (`simulation/mix`) and its forks: PowerTCP's, ConWeave's, SimAI's.
 
 A flow is a message. Its start counts from 2 s, where the bundled generators begin; ports are ignored. ``pg`` selects
-the class of its data if flows use several: a switch there serves group 0 first and the others in turn, packet by packet
-(`in_turn`). A host there takes its flows in turn, whatever their groups; here, its groups.
+the class of its data if flows use several: as in ns-3, switches serve group 0 first and the others in turn, packet by
+packet (`in_turn`). In ns-3, a host serves its flows in turn, whatever their groups; here it serves groups in turn.
 
-A topology begins with the numbers of its nodes, switches and links. PowerTCP's adds that of ToRs before the links;
-Reverie's also two capacities at the end, which are ignored, as there. SimAI's has GPUs per server and NVSwitches after
-the nodes, and the type of GPU at the end: GPUs have several links, and those that share an NVSwitch and another switch
-use the NVSwitch. A link's ``error`` becomes a `rdmacc.Loss` of both data and control packets.
+A topology begins with the numbers of nodes, switches and links. PowerTCP's adds the number of ToRs before the links;
+Reverie's also has two capacities at the end, which are ignored, as in Reverie. SimAI's has GPUs per server and
+NVSwitches after the nodes, and the type of GPU at the end: GPUs have several links, and pairs that share an NVSwitch
+and another switch use the NVSwitch. A link's ``error`` becomes a `rdmacc.Loss` of both data and control packets.
 """
 
 import re
@@ -59,7 +59,7 @@ class _Tokens:
         return len(self._words) - self._next
 
     def error(self, field: str, value: object, allowed: str) -> ConfigError:
-        """Return the error for the line of the word that was taken last."""
+        """Return an error for the line of the last word taken."""
         return line_of(self.path, self._line)(field, value, allowed)
 
     def take(self, field: str) -> str:
@@ -166,7 +166,7 @@ def _read_topology(path: File, given: Hosts | None) -> tuple[Graph, list[Host], 
 
 
 def _led(workload: pd.DataFrame, network: Graph, inner: set[Host]) -> pd.DataFrame:
-    """Return the workload with paths by an NVSwitch where other paths are as short."""
+    """Return the workload with paths through an NVSwitch where other paths are as short."""
     paths: dict[int, tuple[Host, ...]] = {}
     for row, (src, dst) in enumerate(zip(workload["src"], workload["dst"], strict=True) if inner else ()):
         common = set(network[src]) & set(network[dst])
@@ -287,7 +287,7 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
 
 
 def _groups(frame: pd.DataFrame) -> list[int]:
-    """Return the priority group of each message: 3, or 0 for a class before the others and 1, 2, ... in turn."""
+    """Return each message's group: 0 for the strict class, 1, 2, ... for those in turn, 3 for a single one."""
     none = pd.Series(pd.NA, frame.index, dtype=object)
     priority = filled(frame.get("priority", none), DATA_CLASS).astype(int)
     in_turn = filled(frame.get("in_turn", none), False).astype(bool)

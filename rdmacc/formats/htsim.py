@@ -35,7 +35,7 @@ from rdmacc.workload.schedule import Schedule
 
 _UNITS_PS = {"us": time_ps("1us"), "ps": 1}
 _PLAIN = re.compile(r"([0-9]{1,9})->([0-9]{1,9})(?: id ([1-9][0-9]{0,8}))? start ([0-9]{1,9}) size ([1-9][0-9]{0,8}) ?")
-"""The most common line; the others, and mistakes, get a closer look."""
+"""The most common form of a line, parsed fast; other forms and mistakes take the slow path."""
 _KEYS = {"id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg", "addon"}
 _LARGEST = 2**31 - 1
 _LATEST_PS = 10**18
@@ -88,8 +88,8 @@ def from_htsim(
     hosts : sequence, optional
         The host of each node of the matrix; default: the network's hosts, in order.
     bundles : str
-        What becomes of several links between two switches (``Bundle``): an error or, "merged", one link with the rate
-        of all, over which flows share more evenly than over several.
+        How to treat parallel links between two switches (``Bundle``): as an error or, "merged", as one link with their
+        total rate, which flows share more evenly than separate links.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def _schedule(
     joins: dict[tuple[int, str], int] = {}
 
     def completion(number: int, end: str, waits_at: int) -> int:
-        """Return the row that, for a message from node `waits_at`, completes when a flow does at one of its ends."""
+        """Return the row that a message from node `waits_at` must wait for until a flow is done at its `end`."""
         flow = flows[number]
         if (waits_at == flow.src) == (end == "send"):
             return number

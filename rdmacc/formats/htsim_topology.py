@@ -31,7 +31,7 @@ class Shape:
     cores: int
     aggs_per_pod: int
     leaves_per_pod: int
-    has_bundles: bool = False  # links stand for several of the file
+    has_bundles: bool = False  # links stand for merged bundles
 
 
 _MOST_LINKS = 4_000_000  # more would fill the memory
@@ -40,7 +40,7 @@ _MOST_LINKS = 4_000_000  # more would fill the memory
 def read_topology(path: File, bundles: str) -> tuple[Graph, Shape]:
     """Read the network in a topology file, and its shape.
 
-    Half of a switch's latency is added to the delay of each of its links, so a path through it has all of it.
+    Half of a switch's latency is added to the delay of each of its links, so a path through it has the full latency.
     """
     header, tiers, errors = _read(path, bundles)
     count, depth = header["nodes"], header["tiers"]
@@ -128,7 +128,7 @@ def _network(shape: Shape, tiers: list[dict[str, int]]) -> Graph:
     """Return the network: hosts h0 .., ToRs leaf0 .., aggs agg0 .., cores core0 .."""
     rate = [gbps(tier["downlink_speed_gbps"] * tier.get("bundle", 1)) for tier in tiers]
     inside = [1000 * tier.get("switch_latency_ns", 0) for tier in tiers]
-    below = [0, *inside]  # of the hosts, none
+    below = [0, *inside]  # hosts add no latency
     delay = [1000 * tier["downlink_latency_ns"] + sum(below[n : n + 2]) // 2 for n, tier in enumerate(tiers)]
     graph: Graph = nx.Graph()
     kinds = (("h", shape.hosts), ("leaf", shape.leaves), ("agg", shape.aggs), ("core", shape.cores))

@@ -1,4 +1,4 @@
-"""What NCCL and its users write: nccl-tests' tables, the log of ``NCCL_DEBUG=INFO``, and a CSV of collectives.
+"""Files from NCCL and its users: nccl-tests' tables, the log of ``NCCL_DEBUG=INFO``, and a CSV of collectives.
 
 Formats: nccl-tests a0b82b2, src/common.cu; NCCL 5067397c, src/init.cc, src/graph/rings.cc, src/enqueue.cc.
 """
@@ -23,8 +23,8 @@ _NAMES = {
     "AlltoAll": "all-to-all",
 }  # fmt: skip
 _PER_RANK = ("reduce-scatter", "all-gather", "all-to-all")
-"""Their count is that of a block, of which the larger buffer has one for each rank."""
-_TYPE_BYTES = (1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1)  # by the number of a ncclDataType_t
+"""Operations whose count is that of one block; the larger buffer has a block for each rank."""
+_TYPE_BYTES = (1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1)  # indexed by ncclDataType_t
 _CALL = re.compile(r"NCCL INFO (\w+): opCount ([0-9a-f]+) .*?count (\d+) datatype (\d+) .*?comm (\S+) \[nranks=(\d+)\]")
 _RANK = re.compile(r"rank (\d+) nranks (\d+) cudaDev")
 _RING = re.compile(r"NCCL INFO Channel (\d+)/\d+ :((?:\s+\d+)+)\s*$")
@@ -36,12 +36,12 @@ _TREE = re.compile(r"\[(\d+)\] (?:-?\d+/){2}-?\d+->(\d+)->(-?\d+)")
 
 @typed
 def from_nccl_tests(path: File) -> pd.DataFrame:
-    """Return the table that a program of nccl-tests has printed, to put beside `Result.collectives`.
+    """Return a table printed by nccl-tests, to compare with `Result.collectives`.
 
     Parameters
     ----------
     path : path
-        Its output; other lines, and what MPI writes before each, do not matter.
+        The output; other lines and MPI's line prefixes are ignored.
 
     Returns
     -------
@@ -62,18 +62,18 @@ def from_nccl_tests(path: File) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class NcclLog:
-    """What NCCL says of itself.
+    """The content of an NCCL log.
 
     Attributes
     ----------
     settings : Nccl
-        GPUs of a node and channels.
+        GPUs per node, and channels.
     ranks : int
         Ranks of the largest communicator.
     rings : DataFrame
         `channel, ranks`: the ring of each channel, as a tuple.
     trees : DataFrame
-        `channel, rank, parent`; -1 for a root. A tree's second half has a channel of its own.
+        `channel, rank, parent`; -1 for a root. The second tree of a pair has its own channel.
     connections : DataFrame
         `channel, src, dst, via`.
     calls : DataFrame
@@ -90,19 +90,19 @@ class NcclLog:
 
     @typed
     def workload(self, hosts: Hosts | None = None, nccl: Nccl | None = None) -> pd.DataFrame:
-        """Return the collectives of the first process that logs some, one after the other.
+        """Return the collectives of the first process that logs any, one after the other.
 
         Parameters
         ----------
         hosts : network or sequence, optional
             The host of each rank; default: h0, h1, ...
         nccl : Nccl, optional
-            How they run; default: `settings`.
+            How collectives run; default: `settings`.
 
         Raises
         ------
         ConfigError
-            If there is no call, or one of a communicator of some ranks: the log does not say which.
+            If there is no call, or a call among only some ranks, which the log does not name.
         """
         calls = self.calls[self.calls["process"] == self.calls["process"].iloc[0]] if len(self.calls) else self.calls
         if not len(calls):
@@ -120,7 +120,7 @@ class NcclLog:
 
 @typed
 def from_nccl_log(path: File) -> NcclLog:
-    """Return what the log of ``NCCL_DEBUG=INFO`` says: rings, trees, connections, and the calls if they are logged.
+    """Read the log of ``NCCL_DEBUG=INFO``: rings, trees, connections, and the calls if they are logged.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def from_nccl_log(path: File) -> NcclLog:
     Raises
     ------
     ConfigError
-        If it has no line of NCCL's about a communicator, a ring or a call.
+        If no line describes a communicator, a ring or a call.
     """
     rings: dict[int, tuple[int, ...]] = {}
     trees, connections, calls = {}, {}, []
@@ -195,7 +195,7 @@ def from_collectives(path: File, hosts: Hosts | None = None, nccl: Nccl | None =
     Raises
     ------
     ConfigError
-        For a missing column, a wrong value, or ranks that do not call the same, with file and line.
+        For a missing column, a wrong value, or ranks whose calls differ, with file and line.
     """
     lines = [(number, text.split(",")) for number, text in enumerate(read_text(path).splitlines(), 1) if text.strip()]
     head = [name.strip() for name in lines[0][1]] if lines else []

@@ -25,12 +25,12 @@ class Operation:
     place: int | str
     amount: int  # ps of a calc, bytes of the others
     peer: int = -1
-    tag: int = 0  # matches sends and receives; of a collective, the operation
-    cpu: int = -1  # that a calc occupies; -1: none
+    tag: int = 0  # matches sends and receives; for a collective, its operation
+    cpu: int = -1  # processor that a calc occupies; -1: none
     after: list[int] = field(default_factory=list)  # operations that must end first
     starts_after: list[int] = field(default_factory=list)  # operations that must start first
     group: tuple[int, ...] = ()  # ranks of a collective
-    parts: int = 1  # of this amount, in a rank's larger buffer of a collective
+    parts: int = 1  # parts of this amount in a rank's larger buffer of a collective
 
     @property
     def where(self) -> str:
@@ -38,7 +38,7 @@ class Operation:
 
 
 class _Rows:
-    """Rows that go to a schedule together, which is faster than one by one."""
+    """A buffer of rows, because adding many to a schedule at once is faster."""
 
     def __init__(self, schedule: Schedule, hosts: Sequence[Host]) -> None:
         self._schedule = schedule
@@ -70,7 +70,7 @@ def schedule_of(
     nccl: Nccl | None = None,
     sends_at_once: bool = False,
 ) -> Schedule:
-    """Return the schedule of operations, whose collectives have `names` by their tags."""
+    """Return the schedule of operations; `names` maps tags to collectives."""
     queues = _queues(operations)
     partner = {receive: send for sends, receives in queues for receive, send in zip(receives, sends, strict=True)}
     calls = _calls(operations)
@@ -125,7 +125,7 @@ def _ready(operation: Operation, done: list[Sequence[int]], starts: list[Sequenc
 
 
 def _queues(operations: list[Operation]) -> list[tuple[list[int], list[int]]]:
-    """Return the sends and the receives of each pair of ranks and tag, in their order, which match one by one."""
+    """Return the sends and the receives of each pair of ranks and tag, in order; the k-th of both match."""
     queues: dict[tuple[int, int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for number, operation in enumerate(operations):
         if operation.kind == "send":
@@ -141,9 +141,9 @@ def _queues(operations: list[Operation]) -> list[tuple[list[int], list[int]]]:
 
 
 class _Order:
-    """What is known of the order of operations: `place` in topological order, and the one before on its way.
+    """The known order of operations: each one's place in topological order, and the operation before it.
 
-    Sends and receives of one pair and tag come in order, calcs of one cpu one after the other.
+    Sends and receives of one pair and tag come in order; calcs of one cpu run one after the other.
     """
 
     def __init__(
@@ -177,10 +177,10 @@ class _Order:
                 raise ConfigError("tag", first.tag, allowed + "depend on time", self._operations[other].where)
 
     def _is_first(self, one: int, other: int) -> bool:
-        """Return whether an operation starts no later than another: whether the other one waits for it or its needs.
+        """Return whether `one` surely starts no later than `other`, which then waits for it or for all its needs.
 
-        The search goes back from the other one as far as the first thing needed, in topological order, so all searches
-        for a pair of ranks together look at each operation about once.
+        The search goes back from `other` to the earliest need of `one` in topological order, so all searches for a
+        pair of ranks together visit each operation about once.
         """
         first = self._operations[one]
         if one in self._operations[other].after:
@@ -207,7 +207,7 @@ class _Order:
         return False
 
     def _known(self, state: int, start: int) -> Iterator[tuple[bool, int]]:
-        """Yield what has happened if an operation is done (2n + 1) or has started (2n), and whether at another rank."""
+        """Yield what must happen before operation n starts (2n) or ends (2n + 1), and whether at another rank."""
         number, is_done = divmod(state, 2)
         operation = self._operations[number]
         yield from ((False, 2 * need) for need in operation.starts_after)
@@ -248,7 +248,7 @@ def _in_order(operations: list[Operation], partner: dict[int, int], calls: dict[
     left = [0] * len(operations)
     followers: list[list[int]] = [[] for _ in operations]
     for number, operation in enumerate(operations):
-        first = calls[number][0] if number in calls else number  # of a collective waits for what all parts wait for
+        first = calls[number][0] if number in calls else number  # the first part waits for all parts' needs
         for needs in (operation.after, operation.starts_after):
             left[first] += len(needs)
             for other in needs:

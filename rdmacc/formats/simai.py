@@ -1,14 +1,14 @@
 """SimAI's workload files: layers of a training step, with times and collectives.
 
 The first line says how the GPUs are divided (``model_parallel_NPU_group``, ``ep``, ``all_gpus``), the second how many
-layers follow. A layer has a name, a number that is ignored, then time, collective and size of its forward pass, of its
-input gradient and of its weight gradient, and the time of its update. Times are ns; a size is that of a rank's larger
-buffer, also for an all-gather.
+layers follow. A layer is a name, an ignored number, then time, collective and size of the forward pass, the input
+gradient and the weight gradient, and the time of the update. Times are in ns; a size is that of a rank's larger buffer,
+also for an all-gather.
 
-The ranks pass the layers forward, then backward, as SimAI does: each collective of the forward pass and of the input
-gradient holds up what follows, one of the weight gradient only its update. Tensor-parallel groups are consecutive
-ranks; forward and input gradient use them, weight gradients the data-parallel groups across them, and names that end in
-``_EP`` or ``_DP_EP`` the groups of experts and those across these.
+As in SimAI, ranks go through the layers forward, then backward. Collectives of the forward pass and of the input
+gradient block what follows; those of the weight gradient block only its update. Forward pass and input gradient use the
+tensor-parallel groups, which are consecutive ranks; weight gradients use the data-parallel groups across them. Names
+that end in ``_EP`` use the expert groups, and those in ``_DP_EP`` the groups across these.
 """
 
 import pandas as pd
@@ -73,7 +73,7 @@ def from_simai(path: File, hosts: Hosts | None = None, nccl: Nccl | None = None)
 
 
 def _head(words: list[str], error: Line) -> tuple[int, int, int]:
-    """Return the numbers of GPUs, of those of a tensor-parallel group, and of those that share the experts."""
+    """Return the number of GPUs, the size of a tensor-parallel group, and the number of GPUs that share the experts."""
     given = dict(zip(words[1::2], words[2::2], strict=False))
     most = {"all_gpus:": 10**6, "model_parallel_NPU_group:": 10**6, "ep:": 10**6, "pp:": 1}
     found = []

@@ -24,8 +24,7 @@ _CONNECT_S = 30
 def dask_executor(address: str) -> Iterator[Executor]:
     """Provide an executor that runs on the workers of a Dask scheduler.
 
-    Each machine compiles the kernel once, before any point is sent. If a worker dies, Dask gives the point that it was
-    computing to another.
+    Each machine compiles the kernel once, before any point is sent. If a worker dies, Dask gives its point to another.
 
     Parameters
     ----------
@@ -71,7 +70,7 @@ def _client(dask: Any, address: Any) -> Any:
         return dask.Client(address, timeout=_CONNECT_S)
     except (OSError, ValueError, TypeError) as error:
         problem = f"the address of a Dask scheduler ({error})"
-    # The client closes itself when it is garbage-collected: in a thread that Dask is just starting, a deadlock.
+    # A garbage-collected client closes itself, which deadlocks in a thread that Dask is starting.
     gc.collect()
     raise ConfigError("--dask", address, problem)
 

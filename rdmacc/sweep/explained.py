@@ -27,7 +27,7 @@ class StudyExplanation:
     ----------
     frame : DataFrame
         Mean time per delivered message in ps, indexed by `kind` and `place`, with a column for each scheme, and
-        `difference`, the scheme's less the baseline's.
+        `difference`, scheme minus baseline.
     explained : dict of list of Explanation
         The messages of each scheme.
     """

@@ -1,9 +1,9 @@
 """Describe a point as plain data, and compute the key of its stored rows: a hash of the description and of its code.
 
-Of the code, three things count, so that stored rows are never older than it. The text of rdmacc, as it was when it was
-imported. What the user's functions and classes hold at run time: the experiment, the parts of the scenario, and all
-that they reach (`rdmacc.handlers.content`). And, for an experiment of the user's, the text of every module of theirs
-that the computing process had imported: the store keeps these with the rows, and looks whether they are still the same
+Three parts of the code count, so that stored rows are never stale. First, the text of rdmacc when it was imported.
+Second, the content of the user's functions and classes at run time: the experiment, the parts of the scenario, and
+everything they reach (`rdmacc.handlers.content`). Third, for a user's experiment, the text of every user module that
+the computing process had imported: the store keeps it with the rows, and checks that it is unchanged
 (`rdmacc.sources.are_current`).
 """
 
@@ -36,7 +36,7 @@ from rdmacc.topology import Graph
 from rdmacc.units import time_ps
 
 _LITERAL = (Decimal, Fraction, PurePath, datetime.date, datetime.timedelta, type(pd.NA))
-"""Types whose values are told apart by their text."""
+"""Types whose values are distinguished by their text."""
 _PLAIN_DATA = "plain data: numbers, strings, lists, mappings, arrays, frames, components"
 
 _NO_RESULT = ("cli/", "explorer/", "show/", "experiments/ledger/")
@@ -44,18 +44,18 @@ _NO_RESULT = ("cli/", "explorer/", "show/", "experiments/ledger/")
 _SHARED = ("framework", "micro", "validation", "__init__.py", "api.py")
 """Folders and files of experiments that others import from."""
 _CHOOSING = ("points", "checked_points", "seeded_points", "_runs")
-"""Attributes of an experiment that say which points there are; each point is described by itself."""
+"""Attributes that only select an experiment's points, each of which is described separately."""
 _SESSION = ("__main__", "__mp_main__")
 
 
 class UncertainError(Exception):
-    """A point depends on something whose content cannot be told: its rows are computed, and not stored."""
+    """A point depends on something whose content cannot be determined; its rows are computed but not stored."""
 
 
 class PointLike(Protocol):
     """The interface of a point; see `rdmacc.experiments.Point`.
 
-    Its name is unique within the experiment, its labels tell it from the others, its cost is its relative run time.
+    Its name is unique within the experiment, its labels distinguish it, and its cost is its relative run time.
     """
 
     name: str
@@ -67,7 +67,7 @@ class PointLike(Protocol):
 def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict[str, Any]]:
     """Return the identity of each point for its stored file, by name: names, key, description and code.
 
-    If something that it depends on cannot be told, `uncertain` says what, and its rows must not be stored.
+    If the content of a dependency cannot be determined, `uncertain` names it, and the rows must not be stored.
     """
     built: dict[bytes, dict[str, Any]] = {}  # points often share a network or a workload
     codes: dict[Any, dict[str, Any]] = {}
@@ -183,8 +183,7 @@ def versions() -> dict[str, str]:
 def describe(point: PointLike, built: dict[bytes, dict[str, Any]]) -> dict[str, Any]:
     """Return everything except the code that a point's rows depend on, as JSON data.
 
-    Networks and workloads are described by their size and a hash of their content, and those that are built by a
-    function only once.
+    Networks and workloads are described by their size and a content hash, only once if they are shared.
     """
     try:
         labels = _plain(point.labels, f"labels of {point.name}")

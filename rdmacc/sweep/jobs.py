@@ -1,4 +1,4 @@
-"""What jobs cost each other: each one among the others, and alone on the same network."""
+"""How much jobs slow each other down: each job among the others, and alone on the same network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["JobComparison", "compare_jobs"]
 
 _NEVER_PS = 10**18
-"""When the others start while a job is alone: the latest start there is."""
+"""When the other jobs start while a job runs alone: the latest possible time."""
 _HEADERS = ("job", "hosts", "messages", "step", "alone", "slowdown")
 _LONGEST = 10
 """Time limit of a job that runs alone, as a multiple of the joint run."""

@@ -23,13 +23,13 @@ _MARKERS = "osD^vPX*"
 
 
 _FEW_TICKS = 8
-"""Up to this many values of a parameter are the ticks of its axis."""
+"""With at most this many values, a parameter's values are its axis ticks."""
 _ASIDE = 0.012
-"""Between the points of two schemes at one place, a share of the axis."""
+"""Offset between schemes at one value, as a share of the axis."""
 
 
 def _in_words(name: str) -> tuple[str, str, float]:
-    """Return a quantity's or a parameter's name without its unit, the unit to show and how many of its own that is."""
+    """Return a name without its unit, the unit to show, and how many base units that is."""
     factor, unit = value_unit(name)
     return (name.rpartition("_")[0] if unit else name).replace("_", " ").replace("fct", "FCT"), unit, factor
 

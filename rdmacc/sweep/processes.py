@@ -1,4 +1,4 @@
-"""Calls in other processes: one that dies costs only the call that kills it, and all of them end with this process.
+"""Calls in other processes: a crash costs only the call that caused it, and all processes end with this one.
 
 By default, multiprocessing imports the main script in each process, because the script may define the work. A script
 without `if __name__ == "__main__":` would then start all over in each process, if Python did not stop it with a long
@@ -31,7 +31,7 @@ _WORTH_FORKING_S = 1.0
 
 
 def pickled(work: Any, field: str, value: object, allowed: str) -> bytes:
-    """Return some work as it goes to other processes; raise a ConfigError if it cannot."""
+    """Pickle work for other processes; raise a ConfigError if it cannot be pickled."""
     try:
         return pickle.dumps(work)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -84,7 +84,7 @@ def finished(
 
 def _submitted(pool: Executor, call: Callable[[], _R]) -> Future[_R]:
     try:
-        with warnings.catch_warnings():  # of forks beside threads: those are daemons
+        with warnings.catch_warnings():  # about forking with threads, which are daemons
             warnings.simplefilter("ignore", DeprecationWarning)
             return pool.submit(call)
     except BrokenExecutor:
@@ -107,7 +107,7 @@ class Processes:
 
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is not None and self._pool is not None:
-            for process in list((self._pool._processes or {}).values()):  # busy ones, which `shutdown` waits for
+            for process in list((self._pool._processes or {}).values()):  # `shutdown` would wait for busy ones
                 process.kill()
         self._end()
 
@@ -119,8 +119,8 @@ class Processes:
     def outcomes(self, calls: Mapping[_Key, Callable[[], _R]]) -> Iterator[tuple[_Key, Future[_R]]]:
         """Make calls, and yield each when it has ended.
 
-        If a process dies, the calls under way are made again, each alone. One that kills its process then, too, ends
-        with a BrokenExecutor.
+        If a process dies, the calls under way are repeated one at a time; a call that kills its process again ends with
+        a BrokenExecutor.
         """
         waiting, suspects = deque(calls), deque[_Key]()
         while waiting or suspects:
@@ -128,7 +128,7 @@ class Processes:
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(jobs, self._context, _attend, (self._work,))
             is_broken = False
-            # one call more than processes: the next is there when one of them has ended
+            # one more call than processes, so that none idles
             for name, future in finished(self._pool, calls, queue, jobs + (queue is waiting)):
                 is_dead = isinstance(future.exception(), BrokenExecutor)
                 is_broken = is_broken or is_dead
@@ -151,21 +151,21 @@ class Processes:
 def may_fork() -> bool:
     """Return whether this process may fork: no other thread may hold a lock, which a fork would never see released.
 
-    Daemons do not count, and processes of a pool do not fork, because their neighbours use the other processors.
+    Daemon threads do not count. Processes of a pool do not fork, because their siblings use the other processors.
     """
     others = (one for one in threading.enumerate() if one is not threading.current_thread())
     return sys.platform == "linux" and not multiprocessing.parent_process() and all(one.daemon for one in others)
 
 
 def is_worth_forking(time_s: float) -> bool:
-    """Return whether forks can compute, and pay off for what takes so long."""
+    """Return whether forking is possible, and pays off for work of this duration."""
     return time_s > _WORTH_FORKING_S and may_fork()
 
 
 def in_forks(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
-    """Yield what a function returns for each part, in their order: computed by forks, and here if one of them dies.
+    """Yield a function's result for each part, in order: computed in forks, or here if a fork dies.
 
-    Forks find the function and the parts in their memory, so neither need be such as can be pickled.
+    Forks inherit the function and the parts in memory, so neither has to be picklable.
     """
     context = multiprocessing.get_context("fork")
     with Processes(min(jobs, len(parts)), True, context, (compute, parts)) as pool:
@@ -175,7 +175,7 @@ def in_forks(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Ite
 
 
 _work: Any = None
-"""What a fork computes: a function, and the parts that it is given."""
+"""What forks compute: a function, and its parts."""
 
 
 def _compute_part(place: int) -> Any:
@@ -184,7 +184,7 @@ def _compute_part(place: int) -> Any:
 
 
 def shared_out(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
-    """Yield what a function returns for each part: the first here, the others in forks if it took a second."""
+    """Yield a function's result for each part: the first computed here, the others in forks if it took a second."""
     begin, later = time.perf_counter(), parts[1:]
     yield from map(compute, parts[:1])
     has_forks = later and jobs > 1 and is_worth_forking(time.perf_counter() - begin)
@@ -192,7 +192,7 @@ def shared_out(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> I
 
 
 def _attend(work: Any) -> None:
-    """Let a process ignore Ctrl-C, and end with the one that started it."""
+    """Make a process ignore Ctrl-C, and end with its parent."""
     global _work
     _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -207,7 +207,7 @@ def _attend(work: Any) -> None:
 
 
 def _context(imports_script: bool) -> Any:
-    """Return the start method: from a server process with the imports done, if the system supports that."""
+    """Return the start method: a fork server with the imports done, if the system supports it."""
     if "forkserver" in multiprocessing.get_all_start_methods():
         context: Any = contexts.ForkServerContext()
         context.set_forkserver_preload(["rdmacc.sweep.workers", "rdmacc.experiments"])
@@ -221,7 +221,7 @@ def _context(imports_script: bool) -> Any:
 
 
 class _WithoutScript:
-    """Start processes that do not import the script, by hiding it from `__main__` while they start."""
+    """Starts processes that do not import the script, by hiding it from `__main__` meanwhile."""
 
     def start(self) -> None:
         main = sys.modules["__main__"]

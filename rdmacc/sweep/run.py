@@ -49,10 +49,10 @@ class Sweepable(Protocol):
     def seeded_points(
         self, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None = None
     ) -> Mapping[str, tuple[Any, Any]]:
-        """Return the points by a unique name, each as computed and as shown in the table.
+        """Return the points by unique name, each as computed and as shown in the table.
 
-        They are those of a scale ("quick" or "paper"), of several seeds if a number is given, with changed parameters
-        of the schemes, by name.
+        `scale` is "quick" or "paper"; `seeds` is None for the experiment's own number; `changes` has parameters of
+        the schemes, by name.
         """
         ...
 
@@ -111,7 +111,7 @@ class Sweep:
     failures: dict[str, Failed] = field(default_factory=dict)
     reused: int = 0
     _asked: Mapping[str, PointLike] = field(default_factory=dict, repr=False)
-    """The points by name as the experiment has them."""
+    """The experiment's own points, by name."""
 
     @property
     def missing(self) -> list[PointLike]:
@@ -297,14 +297,14 @@ class _Keeper:
 
     def __init__(self, store: Store, found: Sweep, costs: Mapping[str, float], progress: bool) -> None:
         self.store, self.found, self.costs, self.packet_hops = store, found, costs, 0
-        self.bar: tqdm[Any] = tqdm(  # in units of the points' cost: the time left is that of the mean pace so far
+        self.bar: tqdm[Any] = tqdm(  # in units of cost, so that the time left follows from the mean pace
             total=sum(costs.values()), desc=self.done, smoothing=0, disable=not progress, leave=False,
             bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}{postfix}]",
         )  # fmt: skip
 
     @property
     def done(self) -> str:
-        """How many points there are, in words."""
+        """The number of points done, in words."""
         found = self.found
         return f"{found.experiment}, {len(found.tables) + len(found.failures)} of {len(found.points)} points"
 
@@ -356,7 +356,7 @@ class _Keeper:
 
 
 def _checkpoint(store: Store, experiment: str, key: str) -> Path:
-    """Return the first part of the paths of a point's checkpoints."""
+    """Return the path prefix of a point's checkpoints."""
     return store.path(experiment, key).with_suffix(".checkpoint")
 
 

@@ -134,7 +134,7 @@ class Store:
             raise ConfigError("store", folder, "the path of a folder")
 
     def path(self, experiment: str, key: str) -> Path:
-        """Return the path of a point's rows, whether or not it exists; odd names might lead elsewhere."""
+        """Return the path of a point's rows, whether or not it exists; reject names that might lead elsewhere."""
         for field, name in (("experiment", experiment), ("key", key)):
             if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > 200:
                 raise ConfigError(field, name, "letters, digits, '.', '_' and '-', not starting with a dot")
@@ -152,7 +152,7 @@ class Store:
             for name, value in identity.items():
                 if _text(provenance.get(name)) != _text(value):
                     raise ConfigError("file", path.name, f"the table of {identity['point']}; its {name} differs")
-            if not are_current(provenance.get("sources", {})):  # of code that has changed since
+            if not are_current(provenance.get("sources", {})):  # the code has changed since
                 return None
             return check_table(table, identity["point"]), provenance
         except FileNotFoundError:

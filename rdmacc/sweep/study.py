@@ -61,13 +61,13 @@ __all__ = ["Study", "study"]
 _log = logging.getLogger(__name__)
 
 _WORTH_KEEPING = 4e6
-"""Bytes of a run's workload: one with less takes longer to keep, and to find again, than to simulate."""
+"""Bytes of a run's workload below which storing and looking up the run takes longer than simulating it."""
 
 _WORTH_A_POOL = 20e9
 """Bytes of workload, over all runs, above which starting processes pays off: about ten seconds of simulation."""
 
 _BLOCK = 64
-"""Short runs that a process computes at a time."""
+"""Short runs per call to a process."""
 
 
 @dataclass(eq=False)
@@ -97,7 +97,7 @@ class Study:
     failures: Mapping[str, str] = field(default_factory=dict)
     reused: int = 0
     _points: Sequence[StudyRun] = ()
-    """What each row of `runs` is of; unknown to a study that was loaded."""
+    """The simulation of each row of `runs`; empty if the study was loaded."""
 
     @property
     def table(self) -> pd.DataFrame:
@@ -276,7 +276,7 @@ def study(
     network : networkx.Graph or callable
         The network, or a function that returns it and takes any of the parameters in `vary`, and `seed`, by name.
     workload : DataFrame or callable
-        The workload, or a function like that.
+        The workload, or a function that returns it and takes arguments in the same way.
     schemes : str, Scheme, iterable or mapping
         Schemes to compare; a mapping sets their names in tables and plots. Schemes of the same name are distinguished
         by the parameters in which they differ.
@@ -351,7 +351,7 @@ def study(
     most = _WORTH_KEEPING if can_be_sent else float("inf")
     may_stay = (is_default and not why_not_compiled()) or not can_be_sent
     if may_stay and all(one.cost <= most for one in first):
-        with suppress(HeavyRunError):  # of another seed
+        with suppress(HeavyRunError):  # the workload of another seed is too large
             measure = partial(measured_here, engine=engine, threads=threads, most=most)
             return _study(runs, _here(runs, measure, progress), 0, tuple(values), window)
     jobs = (default_jobs(threads) if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs

@@ -60,7 +60,7 @@ class StudyRun:
         return float(frame["size_bytes"].sum()) if "size_bytes" in frame else float(len(frame))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the scenario: what makes it may be a notebook's function."""
+        """Pickle the scenario instead of what makes it, which may be a notebook's function."""
         return {"name": self.name, "labels": self.labels, "make": None, "scenario": self.scenario, "cost": self.cost}
 
 
@@ -68,7 +68,7 @@ class StudyRuns:
     """The simulations of a study, in the form that `sweep` computes."""
 
     points_of: type[Any] | None = None
-    """Its points are its own."""
+    """No other class defines its points."""
     name = "study"
     """Folder in the store."""
 
@@ -76,7 +76,7 @@ class StudyRuns:
         self._runs = list(runs)
 
     def __reduce__(self) -> tuple[type[StudyRuns], tuple[()]]:
-        """Pickle without the other runs, when one is sent to a process."""
+        """Pickle without the runs, because a process is sent one at a time."""
         return StudyRuns, ()
 
     def seeded_points(
@@ -99,7 +99,7 @@ class StudyRuns:
 
 
 class Measured(NamedTuple):
-    """What a study keeps of a run: its totals, and an entry of each array for each message."""
+    """What a study keeps of a run: its totals, and arrays with an entry for each message."""
 
     totals: dict[str, float]
     """Those of `QUANTITIES` that ignore the window, and `simulated_ps`."""
@@ -116,7 +116,7 @@ def measured_of(result: Result) -> Measured:
     """Measure a run."""
     found, transport = result.outcome.messages, result.transport()
     counts = counts_of(result.outcome, result.plan.fabric.port_class)
-    counts["marked_packets"] = sum(counts[f"marks_{name}"] for name in LINK_CLASSES)  # as `Result.summary` sums
+    counts["marked_packets"] = sum(counts[f"marks_{name}"] for name in LINK_CLASSES)  # as in `Result.summary`
     counts["drops"] = counts["dropped_packets"] + counts["pfc_violations"] + counts["lost_packets"]
     fct_ps = np.where(transport.delivered_ps >= 0, transport.delivered_ps - transport.start_ps, np.nan)
     counts["simulated_ps"] = result.now_ps
@@ -128,7 +128,7 @@ def measured_of(result: Result) -> Measured:
 
 
 def measured_in(table: pd.DataFrame) -> Measured:
-    """Return what a stored run has measured."""
+    """Return the measurements of a stored run."""
     rows = table[table["quantity"] == "fct"]
     whole = (rows[name].to_numpy(np.int64) for name in ("time_ps", "size_bytes", "received_bytes", "finished"))
     start_ps, size_bytes, received_bytes, finished = whole
@@ -186,7 +186,7 @@ def measured_here(runs: Iterable[StudyRun], engine: str, threads: int, most: flo
 
 
 class HeavyRunError(Exception):
-    """A run takes long enough to be kept."""
+    """A run is large enough to be stored."""
 
 
 def named_schemes(schemes: Any) -> dict[str, Scheme]:

@@ -25,8 +25,8 @@ class StudyComparison:
     Attributes
     ----------
     frame : DataFrame
-        Indexed by `scheme` and the parameters; columns by (quantity, "mean" | "low" | "high"), the scheme's value less
-        the baseline's, and `seeds`, the number of pairs.
+        Indexed by `scheme` and the parameters; columns by (quantity, "mean" | "low" | "high"), scheme minus
+        baseline, and `seeds`, the number of pairs.
     baseline : str
         The scheme that the others are compared with.
     confidence : float

@@ -94,7 +94,7 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
     values = np.full((len(points), len(quantities)), np.nan)  # a pivot takes twice as long
     values[row, column] = table["value"].to_numpy()[at]
     index = pd.Index(points, name="point")
-    first = np.empty(len(points), int)  # row of the table: of several, the one written last, so backwards
+    first = np.empty(len(points), int)  # each point's first row, written last: hence backwards
     first[row[::-1]] = at[::-1]
     known = [name for name in table if name not in TABLE_COLUMNS]
     labels = table[known].iloc[first].set_axis(index)

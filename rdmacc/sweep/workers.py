@@ -41,7 +41,7 @@ class Task:
 
     payload: bytes  # experiment, point, engine and threads, pickled
     code: Mapping[str, Any]  # hash of the code that must compute it ("" if not known), and versions
-    checkpoint: str = ""  # first part of the paths of its checkpoints, "" for none
+    checkpoint: str = ""  # path prefix of its checkpoints, "" for none
 
     def __call__(self) -> "Computed | Failed":
         """Compute the point; return any error instead of raising it, so that it can cross process boundaries."""
@@ -67,7 +67,7 @@ class Computed:
     simulated_ps: int
     wall_s: float
     sources: Mapping[str, str | None] | None = None
-    """The text of the user's modules, if the experiment is theirs; see `rdmacc.sources.user_sources`."""
+    """The text of the user's modules, for a user's experiment; see `rdmacc.sources.user_sources`."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Failed:
 
 
 _own_code: set[str] = set()
-"""Hashes of code that this process found to be its own, before measurements kept anything in memory."""
+"""Hashes of code that this process has verified, before measurements kept anything in memory."""
 
 
 def _is_that(code: Mapping[str, Any], experiment: Any, point: Any) -> bool:
@@ -98,7 +98,7 @@ def compute(experiment: Any, point: Any, engine: str, threads: int = 1, checkpoi
     runs: list[tuple[str, int, int]] = []  # engine, packet-hops and end of each
 
     def run(scenario: Scenario) -> Result:
-        token = IS_QUIET.set(True)  # a table of hundreds of runs has in its rows what one would warn of
+        token = IS_QUIET.set(True)  # the table's rows show what hundreds of runs would warn of
         try:
             simulation = replace(scenario, engine=engine).simulation(threads=threads)
             if checkpoint and simulation.engine.name == "compiled":
@@ -115,16 +115,16 @@ def compute(experiment: Any, point: Any, engine: str, threads: int = 1, checkpoi
     table = check_table(experiment.execute(point, run), point.name)
     sources = user_sources() if any(map(is_users, type(experiment).__mro__)) else None
     if sources is not None:
-        sources.pop("__main__", None)  # in a pool, that is another one
+        sources.pop("__main__", None)  # in a pool, this is another script
     engines, hops, ends_ps = zip(*runs, strict=True) if runs else ((), (), ())
     wall_s = time.perf_counter() - begin
     return Computed(table, tuple(sorted(set(engines))), sum(hops), sum(ends_ps), wall_s, sources)
 
 
 def _resumed(simulation: Simulation, path: Path) -> Simulation:
-    """Return a simulation that goes on from a checkpoint, if there is one of it, and writes others.
+    """Return a simulation that resumes from its checkpoint, if there is one, and writes new ones.
 
-    The last one stays until the point is stored: later runs of it may be killed, too.
+    The last one stays until the point is stored, because later runs of the point may be killed, too.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def _resumed(simulation: Simulation, path: Path) -> Simulation:
 
 
 def outcomes(calls: Mapping[_Key, Callable[[], Any]], pool: Processes | Executor | None) -> Iterator[tuple[_Key, Any]]:
-    """Make calls, without a pool here, and yield what each returned, or `Failed`, when it has ended."""
+    """Make calls in a pool, or here without one, and yield each result, or `Failed`, as it ends."""
     if pool is None:
         yield from ((name, call()) for name, call in calls.items())
         return

@@ -107,7 +107,7 @@ def completed(network: Graph) -> Graph:
 
 
 def fill_buffers(network: Graph, fastest_bps: float = SLOWEST_BPS) -> None:
-    """Give each switch without a buffer the default of its links."""
+    """Give each switch without a buffer the default for its links."""
     for name, node in network.nodes(data=True):
         if node.get("kind") == "switch" and "buffer_bytes" not in node:
             for peer, link in network[name].items():

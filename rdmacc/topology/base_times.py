@@ -1,7 +1,7 @@
 """Base times: how long packets and whole messages take alone in the network, store-and-forward at line rate.
 
-The ideal completion time of a message, the denominator of its slowdown, is that on its own path where that is known.
-Packets that take several paths may overtake each other; then it is a lower bound for all ways to share them out.
+A message's ideal completion time, the denominator of its slowdown, is that on its own path if known. Packets that take
+several paths may overtake each other; the ideal is then a lower bound over all ways to divide them.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from rdmacc.topology.ways import choices, has_equal_ways, hops_of
 from rdmacc.units import cut_ps
 
 Step = Callable[[int, Int64s, Int64s], Int64s]
-"""Number of the hop, numbers of messages, and their nodes; returns the ports that they take."""
-_AT_ONCE = 50_000  # messages whose every path is followed at a time, which bounds memory
+"""Takes the number of the hop, the numbers of messages, and their nodes; returns the ports that they take."""
+_AT_ONCE = 50_000  # messages per batch when all paths are followed, which bounds memory
 
 
 def base_fct_ps(
@@ -79,7 +79,7 @@ def base_fct_ps(
 
 
 def _sending_ps(fabric: Fabric, wire_bytes: Any, ports: Any, tick_ps: int) -> Int64s:
-    """Return the time of packets on ports, as the engines count it."""
+    """Return the transmission time of packets on ports, as the engines compute it."""
     if tick_ps <= 1:
         found: Int64s = (wire_bytes * fabric.port_byte_ps[ports] + 0.5).astype(np.int64)
         return found
@@ -101,10 +101,10 @@ def least_fct_ps(
 ) -> Int64s:
     """Return a lower bound for the completion time of messages whose packets may take every shortest path.
 
-    `ports` are those by which they leave their hosts, in order. Of a single path it is the exact time. Otherwise the
-    bound is the latest of these: the last full packet, and a shorter one behind it, go on by the fastest path;
-    the full packets pass all ports of a hop at once, from the first one's arrival on; and the last port to the receiver
-    has all packets to send, from the first arrival of any on.
+    `ports` are those by which they leave their hosts, in order. For a single path the bound is exact. Otherwise it is
+    the latest of three times: the last full packet, and a shorter one behind it, take the fastest path; the full
+    packets use all ports of a hop at once, from the first arrival on; and the last port to the receiver sends all
+    packets, from the first arrival on.
     """
     full, rest = np.divmod(size_bytes, payload_bytes)
     wires = payload_bytes + header_bytes, rest + header_bytes
@@ -134,7 +134,7 @@ class _Ends(NamedTuple):
     lag: Int64s  # delay of the last link; shape M
 
     def bound(self, full: Int64s, rest: Int64s, arrivals: Int64s, has_one: Bools | bool) -> Int64s:
-        """Return the bound by the first port and, if there is one for all packets, by the last."""
+        """Return the bound from the first port and, if all packets share the last port, from the last."""
         sending, has_full = full * self.first[0], full > 0
         begins = np.where(has_full, np.minimum(self.before[0], sending + self.before[1]), self.before[1])
         busy = full * self.last[0] + self.lag
@@ -148,7 +148,7 @@ class _Ends(NamedTuple):
 def _by_first_way(
     fabric: Fabric, dst: Int64s, ports: Int64s, full: Int64s, rest: Int64s, wires: tuple[int, Int64s], tick_ps: int
 ) -> tuple[Int64s, Bools, Bools]:
-    """Return the bound if all paths equal the first, which messages have several, and whose middle may be too slow."""
+    """Return the bound if all paths equal the first, who has several, and whose path may be slowest in the middle."""
     count = len(dst)
     is_several, middle = np.zeros(count, np.bool_), np.zeros(count, np.int64)
     arrivals, before, first, last = (np.zeros((2, count), np.int64) for _ in range(4))
@@ -209,9 +209,9 @@ def _least(values: Int64s, owner: Int64s, count: int) -> Int64s:
 
 
 def longest_ps(fabric: Fabric, src: Int64s, dst: Int64s, port_ps: Int64s, ports: Int64s | None = None) -> Int64s:
-    """Return the time of the slowest shortest path between hosts, if each port takes some time.
+    """Return the time of the slowest shortest path between hosts, given the time of each port.
 
-    A window for it also fills the faster paths. `ports` are those by which packets leave `src`, if known.
+    A window sized for it also fills the faster paths. `ports` are those by which packets leave `src`, if known.
     """
     result = np.zeros(len(dst), np.int64)
     at = result
@@ -231,8 +231,8 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
     """Return the largest base round trip between any two connected hosts.
 
     It is the time of a packet there, store-and-forward, and of an ACK back. With the defaults only the packet's payload
-    and the links' delays count: the base RTT that the HPCC simulator gives all queue pairs (third.cc, GLOBAL_T). Of
-    hosts with equal links, two are enough.
+    and the links' delays count: the base RTT that the HPCC simulator gives all queue pairs (third.cc, GLOBAL_T). Two
+    of several hosts with equal links represent all.
     """
     hosts = np.array([host for group in fabric.alike_hosts() for host in group[:2]], np.int64)
     forth, back = packet_ps(fabric, payload_bytes + header_bytes), packet_ps(fabric, ack_bytes)

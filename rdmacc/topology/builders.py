@@ -231,10 +231,10 @@ def multi_plane(
     delay: Quantity = "1us",
     buffer: Quantity | None = None,
 ) -> Graph:
-    r"""Return equal leaf-spine networks side by side, with a link of each host in every one.
+    r"""Return equal leaf-spine networks side by side; each host has a link to every one.
 
-    A packet stays in its plane. Schemes whose senders pick paths (`Scheme.spans_ports`) send by all links of a host at
-    once; with the others, a queue pair keeps to one.
+    A packet stays in its plane. Schemes whose senders pick paths (`Scheme.spans_ports`) send on all links of a host at
+    once; with the others, a queue pair stays on one.
 
     ::
 
@@ -276,8 +276,8 @@ def rail_optimised(
     r"""Return groups of hosts with a leaf for each rail, and spines that connect all leaves.
 
     Link r of every host of a group leads to the group's leaf of rail r; with two rails this is dual ToR. Schemes whose
-    senders pick paths (`Scheme.spans_ports`) send by all links of a host at once; with the others, a queue pair keeps
-    to one. `rdmacc.cluster` has rails too, with a host for each GPU and its NIC, for `Nccl(hosts_per_node=8)`.
+    senders pick paths (`Scheme.spans_ports`) send on all links of a host at once; with the others, a queue pair stays
+    on one. `rdmacc.cluster` has rails too, with a host for each GPU and its NIC, for `Nccl(hosts_per_node=8)`.
 
     ::
 

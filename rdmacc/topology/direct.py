@@ -1,6 +1,6 @@
 """Networks with hosts at every switch: the dragonfly.
 
-Its groups of routers are connected fully, and one link joins any two groups.
+Routers within a group are fully connected, and one link joins each pair of groups.
 
 Source: Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 3. Which
 router of a group leads to which other group is left open there; this is the palm-tree arrangement (Camarero, Vallejo
@@ -32,8 +32,8 @@ def dragonfly(
     r"""Return a dragonfly of maximum size.
 
     With a routers in a group, p hosts and h global links on each, there are a h + 1 groups and a p (a h + 1) hosts. Kim
-    et al. recommend a = 2 p = 2 h. Paths have at most three links between routers, if they take the only direct link
-    between two groups.
+    et al. recommend a = 2 p = 2 h. Paths over the direct link between two groups have at most three links between
+    routers.
 
     ::
 
@@ -87,7 +87,7 @@ def _gateway(group: int, other: int, routers: int, global_links: int) -> str:
 
 
 def dragonfly_route(graph: Graph, src: str, dst: str, through: int | None = None) -> list[str]:
-    """Return a path between two hosts: by the direct link between their groups, or those to and from another group."""
+    """Return a path between two hosts: by the direct link between their groups, or through another group."""
     if "dragonfly" not in graph.graph:
         raise ConfigError("network", graph.graph.get("name", ""), "a network made by topology.dragonfly")
     a, p, h = graph.graph["dragonfly"]

@@ -1,9 +1,9 @@
 """The network as arrays, as both engines read it.
 
 Nodes are numbered by their hops to the nearest host, then by name (h2 before h10), so that nothing depends on the order
-in which a graph lists its nodes and links: neither what hashes and chances choose, which go by these numbers, nor which
-of two simultaneous events comes first. A *port* is one direction of a link: the output of one
-node towards one neighbour. The ports of a node are contiguous and ordered by the neighbour's number.
+in which a graph lists its nodes and links: hashes, chances and the order of simultaneous events use these numbers. A
+*port* is one direction of a link: the output of one node towards one neighbour. The ports of a node are contiguous and
+ordered by the neighbour's number.
 
 Routing uses every shortest path by hop count; hosts do not forward. Hosts with a single link to the same switch share
 that switch's routes: the switch is their *attachment*. The tables have one column per attachment instead of one per
@@ -37,9 +37,9 @@ _NETWORKS = Kept(4)
 class Fabric:
     """A network of N nodes, H hosts, P ports and A attachments. Treat the arrays as read-only.
 
-    At switch v, row r = ``route_row[v]``, the ports towards host d are ``last_port[d]`` if v is the attachment of d,
-    else the ``route_count[r, attach[d]]`` entries of `route_ports` from ``route_first[r, attach[d]]`` on; a count of 0
-    means that d cannot be reached from v. See :meth:`candidates`.
+    At switch v, row r = ``route_row[v]``, the ports towards host d are ``last_port[d]`` if v is the attachment of d.
+    Otherwise they are ``route_count[r, attach[d]]`` entries of `route_ports` from ``route_first[r, attach[d]]`` on; a
+    count of 0 means that d cannot be reached from v. See :meth:`candidates`.
     """
 
     name: str  # the graph's name
@@ -70,11 +70,11 @@ class Fabric:
     route_count: Int32s  # number of candidates; shape R x A
     route_ports: Int32s  # lists of candidate ports, each ascending; equal lists of a node are stored once
     down_ports: frozenset[int] = frozenset()  # failed ports, which no route uses
-    kept: Kept = field(default_factory=Kept, init=False)  # what was made of this network and more
+    kept: Kept = field(default_factory=Kept, init=False)  # cache of what was derived from this network
 
     @classmethod
     def from_graph(cls, graph: Graph) -> Fabric:
-        """Return the arrays of `graph`: those of before if it is a graph of the same content."""
+        """Return the arrays of `graph`, cached by its content."""
         content = None
         if type(graph) is nx.Graph:
             parts: Any = graph
@@ -98,7 +98,7 @@ class Fabric:
         down = self.down_ports | set(ports)
         gone = np.array(sorted(down), dtype=np.int64)
         peer = self.port_peer.copy()
-        peer[gone] = self.port_node[gone]  # no other end
+        peer[gone] = self.port_node[gone]  # leads nowhere
         first, count, routes = routes_of(self.is_host, self.node_first_port, peer, self.attachments)
         last_port = np.where(np.isin(self.last_port, gone), -1, self.last_port).astype(np.int32)
         return replace(
@@ -232,7 +232,7 @@ class Fabric:
             raise ConfigError("dst", self.names[dst], self.without_path(src, dst))
 
     def without_path(self, src: int, dst: int) -> str:
-        """Return what an error says of two hosts without a path between them."""
+        """Return the error text for two hosts without a path between them."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 

@@ -177,7 +177,7 @@ def _apart_ps(one: Mapping[str, Any], other: Mapping[str, Any]) -> int | None:
 def _written(
     place: str, attributes: Mapping[str, Any], name: str, given: Attribute | None, apart_ps: int | None
 ) -> Any:
-    """Return a link's rate or delay: as it is stored, else by the nodes' positions, else the given one."""
+    """Return a link's rate or delay: as stored, otherwise from the nodes' positions, otherwise the default."""
     constant = None
     if isinstance(given, str) and _is_quantity(name, given):
         given, constant = None, given

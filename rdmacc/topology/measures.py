@@ -185,10 +185,10 @@ def bisection_bps(
 
 
 def uplink_shortage(fabric: Fabric) -> float:
-    """Return how many times the rate that enters from below exceeds the uplinks: the product over the tiers.
+    """Return the ratio of the rate from below to the rate of the uplinks, multiplied over the tiers.
 
-    A tier is the switches with equal hops to their nearest host, and counts by its worst switch. This is the
-    oversubscription by which uet-htsim configures receivers; unlike :func:`describe`, it takes no maximum flow.
+    A tier is the switches with equal hops to their nearest host; its worst switch counts. uet-htsim configures
+    receivers by this oversubscription; unlike that of :func:`describe`, it needs no maximum flow.
     """
     node, level = fabric.port_node, levels_of(fabric.is_host, fabric.port_node, fabric.port_peer)
     goes_down = level[fabric.port_peer] < level[node]
@@ -257,7 +257,7 @@ def _pair(graph: Graph, src: Hashable, dst: Hashable) -> tuple[Fabric, npt.NDArr
     graph = completed(graph)
     fabric = Fabric.from_graph(graph)
     for field, name in (("src", src), ("dst", dst)):
-        if name not in graph or graph.nodes[name]["kind"] != "host":  # unlike a dict, a graph bears unhashable names
+        if name not in graph or graph.nodes[name]["kind"] != "host":  # unlike a dict, a graph accepts unhashable names
             raise unknown(field, name, hosts(graph), "a host of the network")
     one, other = (np.array([fabric.index[name]], np.int64) for name in (src, dst))
     fabric.check_paths(one, other)

@@ -1,9 +1,8 @@
-"""Hosts that send by several links at once: each gets a node of its own that chooses among them.
+"""Hosts that send on several links at once: each gets an extra node that chooses among them.
 
-That node is the part of the NIC between the queue pairs and the ports. The host has one port, to it, as fast as its
-links together: there queue pairs take turns and are paced. Packets pass the node store and forward, and wait there in
-a queue for each port. It is no switch: it marks nothing, trims nothing and drops nothing, and does not send by a port
-of its own that is down.
+The node is the part of the NIC between the queue pairs and the ports. The host's only port leads to it, as fast as the
+links together; queue pairs take turns and are paced there. The node stores and forwards packets, with a queue for each
+port. Unlike a switch, it marks, trims and drops nothing, and avoids ports that are down.
 """
 
 import numpy as np
@@ -16,10 +15,9 @@ from rdmacc.units import format_rate
 
 
 def joined(fabric: Fabric) -> Fabric:
-    """Return a network in which each host of several links sends by all of them.
+    """Return a network in which each host with several links sends on all of them.
 
-    The new nodes come after all others. Each is named like its host with ".nic" appended, and
-    stands for the host where a link is named.
+    The new nodes come last. Each is named after its host, with ".nic" appended, and is the end of the host's links.
     """
     several = fabric.hosts[np.diff(fabric.node_first_port)[fabric.hosts] > 1]
     if not len(several):
@@ -48,7 +46,7 @@ def joined(fabric: Fabric) -> Fabric:
 
 
 def _check(fabric: Fabric, host: int, rates: np.ndarray, rate: float, name: str) -> None:
-    """Raise a ConfigError if a host cannot send by all its links."""
+    """Raise a ConfigError if a host cannot send on all its links."""
     links = f"links of {fabric.names[host]}"
     if (rates != rates[0]).any():
         shown = ", ".join(map(format_rate, rates.tolist()))

@@ -17,7 +17,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 def node_levels(graph: Graph) -> dict[Any, int]:
-    """Return each node's hops to the nearest host, by name; the number of nodes if there is no way."""
+    """Return each node's hops to the nearest host, by name; the number of nodes if there is no path."""
     names = list(graph)
     index = {name: i for i, name in enumerate(names)}
     is_host = np.array([node["kind"] == "host" for _, node in graph.nodes(data=True)], dtype=np.bool_)
@@ -33,7 +33,7 @@ def in_order(graph: Graph) -> list[Any]:
 
 
 def _name_key(name: Any) -> tuple[Any, ...]:
-    """Return what orders a name: its digits as numbers, then its type and text."""
+    """Return the sort key of a name: its digits as numbers, then its type and text."""
     text = name if isinstance(name, str) else repr(name) if isinstance(name, int | float | tuple) else ""
     parts: list[Any] = _DIGITS.split(text)
     parts[1::2] = map(int, parts[1::2])

@@ -13,13 +13,13 @@ from rdmacc.topology.routes import Bools
 
 
 class Hop(NamedTuple):
-    """The ports that some pairs of hosts may use as their n-th."""
+    """The ports that pairs of hosts may use as their n-th hop."""
 
     pair: Int64s  # whose port it is
     ports: Int64s
     origin: Int64s  # index of the port's node among `nodes` of the hop before
     into: Int64s  # index of the node that the port leads to among the hop's own `nodes`
-    nodes: Int64s  # nodes that the ports lead to, of each pair once
+    nodes: Int64s  # nodes that the ports lead to, once per pair
     owner: Int64s  # the pair of each node
 
 
@@ -42,7 +42,7 @@ def hops_of(fabric: Fabric, src: Int64s, dst: Int64s, is_every: bool, ports: Int
 
 
 def _onward(fabric: Fabric, nodes: Int64s, dst: Int64s, is_every: bool) -> tuple[Int64s, Int64s]:
-    """Return the ports towards hosts, and of which node each is."""
+    """Return the ports towards hosts, and the index of each port's node."""
     ports = fabric.first_ports(nodes, dst).astype(np.int64)
     origin = np.arange(len(nodes))
     if not is_every or not len(nodes):

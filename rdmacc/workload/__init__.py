@@ -40,8 +40,8 @@ sizes               :class:`SizeDistribution`, the published ones in ``SIZES``
 load                :class:`LoadDefinition`, :func:`offered_load`, :func:`port_loads`
 ==================  ====================================================================================
 
-Where hosts are listed, a network stands for all its hosts; senders, receivers, workers, clients and servers may also be
-how many to draw from ``hosts=``.
+Wherever hosts are listed, a network stands for all its hosts. Senders, receivers, workers, clients and servers may also
+be a number of hosts to draw from ``hosts=``.
 
 All randomness comes from ``stream(seed, PURPOSE)``, with one stream for each purpose.
 """

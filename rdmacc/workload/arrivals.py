@@ -228,7 +228,7 @@ def _arrivals(
 ) -> tuple[int, Floats, float]:
     """Return the number of events of a Poisson process with `rate` per second, their times in ps, and its period in ps.
 
-    The times ascend. The period of a given number of events is the expected one.
+    The times ascend. For a given number of events, the period is the expected one.
     """
     if (count is None) == (duration is None):
         raise ConfigError("count", count, f"given exactly when duration is not; duration = {duration!r}")

@@ -49,7 +49,7 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
 
 
 def checked(workload: pd.DataFrame, fabric: Fabric) -> tuple[pd.DataFrame, Columns | None]:
-    """Return what `validate` returns; and its columns, the ends as nodes, if no message waits or has any others."""
+    """Return what `validate` returns, and its columns, with ends as node numbers, if these are the plain ones."""
     if not isinstance(workload, pd.DataFrame):
         raise ConfigError("workload", type(workload).__name__, "a pandas DataFrame")
     if not len(workload) and OPEN not in workload.attrs:
@@ -92,9 +92,9 @@ def checked(workload: pd.DataFrame, fabric: Fabric) -> tuple[pd.DataFrame, Colum
 
 
 def _plain_columns(frame: pd.DataFrame, fabric: Fabric) -> Columns | None:
-    """Return the columns of a frame of nothing but messages in the form that engines read, their ends as nodes.
+    """Return a frame's columns, with ends as node numbers, if it needs no conversion; otherwise None.
 
-    So is what a generator just made. None if a check has anything to change or to say, or a message waits.
+    A generator's output needs none. A frame does if messages wait, or if a check would change or refuse it.
     """
     count, column = len(frame), dict[str, Any]()
     if not count or tuple(frame.columns) != COLUMNS or not frame.index.equals(pd.RangeIndex(count)):

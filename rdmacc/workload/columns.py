@@ -31,7 +31,7 @@ _CONVERTED = frozenset({"src", "dst", "size_bytes", "start_ps", "group", "after"
 def converted(
     rows: pd.DataFrame, names: list[Any], given: list[Any], computes: npt.NDArray[np.bool_] | None
 ) -> dict[str, Any]:
-    """Return the columns that a workload needs, without those that rows have in its form."""
+    """Return the columns that a workload needs, except those that `rows` already has in the right form."""
     n_rows = len(rows)
     column = {name: rows[old] for name, old in zip(names, rows.columns) if name in _CONVERTED}
     new: dict[str, Any] = {end: column[end].astype(object) for end in ("src", "dst") if column[end].dtype != object}
@@ -113,7 +113,7 @@ def quantities(column: pd.Series[Any], field: str, has_units: bool = False) -> I
 
 
 def _reader(column: pd.Series[Any], field: str, has_units: bool, shown: str) -> Callable[[int, Any], int]:
-    """Return what reads a cell by its row, a number or a string with a unit; each distinct value is parsed once."""
+    """Return a function that reads a cell, a number or a string with a unit; each distinct value is parsed once."""
     parse, least, allowed = UNITS[field]
     known: dict[tuple[type, Hashable], int] = {}
 
@@ -167,7 +167,7 @@ def weights(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
 
 def durations(column: pd.Series[Any], has_units: bool) -> Any:
     """Return the column of durations as nullable integers: missing for messages."""
-    if column.dtype == "Int64" and not has_units:  # as schedules have it: a million rows at once
+    if column.dtype == "Int64" and not has_units:  # from a schedule, which may have a million rows
         values = column.to_numpy(np.int64, copy=True, na_value=0)
         return pd.arrays.IntegerArray(
             quantities(pd.Series(values, column.index), "duration_ps"), column.isna().to_numpy()
@@ -199,7 +199,7 @@ def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: 
         if len(parts) != max(wanted, is_one):
             raise row_error(column, row, "delay", value, f"one time, or one for each of the {wanted} in after")
         found = tuple(read(row, part) for part in parts)
-        if len(found) > wanted and found[0]:  # after nothing it would have no effect
+        if len(found) > wanted and found[0]:  # without dependencies it would have no effect
             raise row_error(column, row, "delay", value, "missing where after is empty: use start")
         values[row] = found[:wanted]
     return values
@@ -232,7 +232,7 @@ def split_ids(ids: list[Any], rows: npt.NDArray[Any], counts: Int64s, length: in
 
 
 def tuples(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-    """Return the column of `after` as tuples without repeats: `values` itself if it is that already."""
+    """Return the column of `after` as tuples without repeats: `values` itself if it has that form."""
     if set(map(type, values)) != {tuple} or any(
         len(ids) > 1 and (set(map(type, ids)) != {int} or len(set(ids)) < len(ids)) for ids in values
     ):

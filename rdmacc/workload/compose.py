@@ -1,4 +1,4 @@
-"""Change whole workloads: in parallel or in sequence, as jobs on hosts of their own, on a dragonfly's paths."""
+"""Combine workloads in parallel or in sequence, place jobs on hosts, and set paths on a dragonfly."""
 
 from collections.abc import Mapping, Sequence
 

@@ -24,7 +24,7 @@ Host: TypeAlias = Any
 Objects: TypeAlias = npt.NDArray[np.object_]
 
 PERIOD = "period_ps"
-"""Key in a workload's `attrs`: begin and end of the period for which its load was asked."""
+"""Key in a workload's `attrs`: begin and end of the period that its load refers to."""
 
 OPEN = "open_classes"
 """Key in a workload's `attrs`: the priority classes of messages that may be sent while it runs (:func:`open_work`)."""
@@ -33,7 +33,7 @@ _ALIASES = {"size": "size_bytes", "start": "start_ps", "delay": "delay_ps", "dur
 
 
 def stream(seed: int, purpose: int) -> np.random.Generator:
-    """Return the random stream for one purpose, a number of its own, under a seed of at least 0."""
+    """Return the random stream of a seed (at least 0) for one purpose, which is a number."""
     return np.random.default_rng(np.random.SeedSequence([checked_whole("seed", seed, 0), purpose]))
 
 
@@ -116,7 +116,7 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
 def _with_columns(rows: pd.DataFrame, names: list[Any], new: Mapping[str, Any]) -> pd.DataFrame:
     """Return a new frame of rows whose columns have these names, in a workload's order, with new columns.
 
-    Adding, renaming and ordering columns one by one takes pandas several times as long as a frame at once.
+    Adding, renaming and ordering columns one by one takes pandas several times as long.
     """
     ordered = [*COLUMNS, *(name for name in names if name not in COLUMNS)]
     if ordered == list(rows.columns):
@@ -134,8 +134,8 @@ def _with_columns(rows: pd.DataFrame, names: list[Any], new: Mapping[str, Any]) 
 def open_work(workload: pd.DataFrame | None = None, priorities: Iterable[int] = ()) -> pd.DataFrame:
     """Return a workload, or an empty one, to which messages will be added while it runs.
 
-    Buffers have room for these priority classes, and hosts and ports take the largest base RTT of the network for
-    that of the messages to come.
+    Buffers reserve room for these priority classes; hosts and ports assume the network's largest base RTT for the
+    messages to come.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def from_columns(
             "weight": np.ones(count),
         },
         index,
-        copy=False,  # all are new, and to put them together takes as long again
+        copy=False,  # all are new, and a copy doubles the time
     )
 
 

@@ -44,8 +44,8 @@ MOST_LOAD = 10
 class LoadDefinition:
     """The links that a load refers to, and how messages count.
 
-    Only those links of a named set count that the traffic can use: in a dumbbell with all senders on the left, "core"
-    is the bottleneck from left to right.
+    In a named set, only links that the traffic can use count: in a dumbbell with all senders on the left, "core" is the
+    bottleneck from left to right.
     """
 
     links: str | Sequence[tuple[Any, Any]] = "host"
@@ -93,7 +93,7 @@ class LoadDefinition:
             chosen = (fabric.port_class == LAST_HOP) | fabric.is_host[fabric.port_peer]
         else:
             level = levels_of(fabric.is_host, fabric.port_node, fabric.port_peer)
-            level[level == fabric.n_nodes] = -1  # no way to a host
+            level[level == fabric.n_nodes] = -1  # no path to a host
             here, there = level[fabric.port_node], level[fabric.port_peer]
             between = (fabric.port_class == IN_NETWORK) & (here >= 1)
             edge = here == 1 if self.links == "uplink" else there == level.max()
@@ -143,8 +143,8 @@ def offered_load(
     of : str, sequence or LoadDefinition
         Definition of the load.
     duration : number or str, optional
-        Period to average over. Default: that for which the generator was asked (`poisson`, `incasts` and what is
-        combined of them carry it as ``attrs["period_ps"]``), otherwise from the first start to the last.
+        Period to average over. Default: the period that the generator used (`poisson`, `incasts` and combinations of
+        their workloads keep it in ``attrs["period_ps"]``), otherwise from the first start to the last.
     senders, receivers : network or sequence of host, optional
         Possible senders and receivers; a link that their traffic cannot use does not count. Default: all hosts.
 

@@ -86,7 +86,7 @@ def dart_mix(
     if isinstance(load, bool) or not isinstance(load, Real) or not 0 < load <= MOST_LOAD:
         raise ConfigError("load", load, f"a fraction of the links' rate, above 0 and at most {MOST_LOAD}")
     part, load = float(share), float(load)
-    network = as_fabric(network)  # once for all that follows
+    network = as_fabric(network)  # once for all generators
     incast = incasts(
         network, degree, short, load=load * part, of=of, duration=duration, jitter=jitter, start=start, seed=seed
     )

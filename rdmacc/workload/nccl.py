@@ -10,11 +10,10 @@ broadcast            a chain of the ranks, which pass on each chunk as it arrive
 
 The hosts are the ranks, in order. With `node` > 1, consecutive hosts are the GPUs of a node, each with its own NIC and
 connected by an inner network of constant rate. A transfer between two of them is modelled as a computation on the
-sending GPU, for as long as its port is busy; a ring's way through a node is one computation, on the GPU where it
-begins, and a delay. In trees, the GPUs of a node form a chain, whose head is in the tree of
-the nodes. The protocols LL and LL128 send flags with the data; that they wait less inside a GPU than Simple is not
-modelled, as all device overheads. Nor are the eight steps of the buffer (except in trees, where they matter), and the
-receiver's "clear to send".
+sending GPU, for as long as its port is busy; a ring's path through a node is one computation, on the GPU where it
+begins, and a delay. In trees, the GPUs of a node form a chain, whose head is in the tree of the nodes. The protocols LL
+and LL128 send flags with the data. Not modelled: device overheads, such as the longer waits of Simple inside a GPU; the
+buffer's eight steps, except in trees, where they matter; and the receiver's "clear to send".
 """
 
 from collections.abc import Sequence
@@ -43,9 +42,9 @@ __all__ = [
 OPERATIONS = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast")
 
 _LINES = {"Simple": (1, 1), "LL": (4, 8), "LL128": (120, 128)}
-"""Bytes of data in a line, and of the line."""
+"""Data bytes per line, and bytes per line."""
 _STEPS = {"Simple": 524_288, "LL": 32_768, "LL128": 576_000}
-"""Bytes of data in a step, an eighth of the buffer of a connection and channel."""
+"""Data bytes per step, an eighth of the buffer of a connection and channel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +100,7 @@ class Nccl(Parameters):
         return self.channels or self.hosts_per_node
 
     def sent_bytes(self, size: Int64s | int) -> Int64s:
-        """Return the bytes that a transfer of data takes, with its protocol's flags.
+        """Return the bytes sent for some data, including the protocol's flags.
 
         Parameters
         ----------
@@ -245,7 +244,7 @@ def expand(
 ) -> Ready:
     """Add a collective to a schedule, whose ranks wait for the rows `ready`; return the rows that complete it at each.
 
-    `size` is the bytes of a rank's larger buffer. If other rows will wait for it, it `joins`: a row of zero duration
+    `size` is a rank's larger buffer in bytes. Set `joins` if other rows will wait for it: a row of zero duration then
     marks its completion at each rank.
     """
     if operation not in OPERATIONS:

@@ -71,8 +71,8 @@ def tree_parents(n: int) -> tuple[list[int], list[int]]:
 def tree_of_gpus(n: int, node: int, half: int) -> list[int]:
     """Return the parents of n ranks in one of the trees of all channels; -1 for the root.
 
-    Both trees of a channel are over the same GPU of each node, that of the channel's number, counted around; the other
-    GPUs of the node follow it in a chain. NCCL: connectTrees in src/graph/connect.cc, as recalled.
+    Both trees of channel c connect the nodes by their GPU c, modulo the GPUs per node; the other GPUs of a node follow
+    it in a chain. NCCL: connectTrees in src/graph/connect.cc, from memory.
 
     >>> tree_of_gpus(8, 4, 0), tree_of_gpus(8, 4, 3)
     ([-1, 0, 1, 2, 0, 4, 5, 6], [3, 5, 1, 2, 7, -1, 5, 6])
@@ -107,11 +107,11 @@ def peer_order(n: int, node: int = 1) -> list[tuple[int, int]]:
 
 @dataclass
 class Transfers:
-    """Transfers between ranks of a collective, which later ones wait for by their numbers."""
+    """Transfers between ranks of a collective; later ones refer to them by number."""
 
     of: Collective
     rows: Int64s
-    """Rows that complete each transfer, one in all or one per queue pair; shape M x Q."""
+    """Rows that complete each transfer, one, or one per queue pair; shape M x Q."""
     delay_ps: Int64s
     """Delay until the receiver knows; shape M."""
 
@@ -153,7 +153,7 @@ class Collective:
                 self.schedule.wait(np.ravel(rows)[:, np.newaxis], np.asarray(self.ready[rank])[np.newaxis, :])
 
     def compute(self, duration_ps: int) -> Int64s:
-        """Add a row of each rank."""
+        """Add a computation on each rank."""
         return self.schedule.compute(self.names, np.full(self.n, duration_ps), collective=self.number)
 
     def transfers(self, src: Int64s, dst: Int64s, sizes: Int64s, order: Int64s, channel: int = 0) -> Transfers:
@@ -181,8 +181,8 @@ class Collective:
     def rings(self, operation: str) -> None:
         """Add an all-reduce, a reduce-scatter or an all-gather on rings.
 
-        A chunk that passes through a node is one computation, on the GPU where it enters or starts: this GPU's port is
-        busy for one transfer, and the chunk leaves the node after those of the other GPUs, which are as long.
+        A chunk's way through a node is one computation, on the GPU where it enters or starts: this GPU's port is busy
+        for one transfer, and the chunk leaves the node after equally long transfers of the other GPUs.
         """
         n, nccl, g = self.n, self.nccl, self.nccl.hosts_per_node
         steps = (2 if operation == "all-reduce" else 1) * (n - 1)
@@ -287,7 +287,7 @@ class Collective:
                 self.begin(made.rows[at[step, one]], one, peer)
 
     def exchange_by_rail(self) -> None:
-        """Add an all-to-all by PXN: for each node, GPUs exchange inside, then send to the GPU of their number."""
+        """Add an all-to-all by PXN: for each node, GPUs exchange inside, then send to the GPU with their number."""
         n, nccl, g = self.n, self.nccl, self.nccl.hosts_per_node
         part, rank = int(shares(self.size, n)[0]), np.arange(n)
         mates = (rank // g * g)[:, np.newaxis] + np.arange(g)

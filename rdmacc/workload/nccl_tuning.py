@@ -1,8 +1,8 @@
-"""Which algorithm and protocol NCCL takes for a size: those that its own model predicts to be fastest.
+"""The algorithm and the protocol that NCCL takes for a size: the fastest ones by its own model.
 
 t = latency + size / bandwidth, from NVIDIA/nccl 5067397c, src/graph/tuning.cc, with its limits for Hopper GPUs and
-Intel hosts. Not included: the NIC's own latency, which NCCL asks the driver for, and what a search over a machine's
-links finds: the rate of a channel, here its share of the NICs or of the inner network.
+Intel hosts. Not included: the NIC's latency, which NCCL gets from the driver, and its search over a machine's links,
+which sets the rate of a channel; here, that is a share of the NICs or of the inner network.
 
 `PRINTED` has published results of nccl-tests on real machines, from `nccl_tests.csv`.
 """
@@ -18,10 +18,10 @@ from rdmacc.workload.nccl import Nccl
 PROTOCOLS = ("LL", "LL128", "Simple")
 _BASE_US = {"tree": (6.8, 14.0, 8.4), "ring": (6.6, 14.0, 8.4)}
 _INSIDE_US = {"tree": (0.6, 1.25, 4.0), "ring": (0.6, 1.9, 3.4)}
-"""A hop over NVLink."""
+"""Latency of a hop over NVLink."""
 _OUTSIDE_US = {"tree": (5.0, 8.5, 14.0), "ring": (2.7, 4.0, 14.0)}
 _OVERHEAD_US = (1.0, 1.0, 3.0)
-"""The least that a hop inside a node takes if there are several nodes."""
+"""Least latency of a hop inside a node if there are several nodes."""
 _LL_MOST = (141e3, 39e3, 20.4e3)
 """Bytes/us, on one node, on two, on more."""
 _CHANNEL_MOST = {"tree": (38.7e3, 41.4e3, 36e3), "tree LL128": (36.7e3, 36.7e3, 29e3), "ring LL128": (36.7e3,) * 3}
@@ -96,7 +96,7 @@ def tuned(operation: str, size: int, nodes: int, settings: Nccl, rate_bps: float
 
 @dataclass(frozen=True)
 class Printed:
-    """A published result of nccl-tests: busbw in GB/s, machine and source, and what limits it, as far as that says."""
+    """A published result of nccl-tests: busbw in GB/s, machine and source, and what limits it, if the source says."""
 
     machine: str
     hosts: int
@@ -119,7 +119,7 @@ class Printed:
 
     @property
     def limit_gbytes(self) -> float:
-        """NICs of a node together."""
+        """Total rate of a node's NICs."""
         return self.settings.hosts_per_node * self.rate_bps / 8e9
 
 
@@ -128,4 +128,4 @@ _TREES = Nccl(algorithm="tree", chunk_bytes="512KiB")
 _SETTINGS = {"rings": _RINGS, "trees": _TREES, "pairs": Nccl(channels=4)}
 _READ = pd.read_csv(Path(__file__).with_name("nccl_tests.csv"))
 PRINTED = tuple(map(Printed, *_READ.assign(settings=_READ["settings"].map(_SETTINGS)).to_dict("list").values()))
-"""Four NICs of 200 Gb/s for eight GPUs are eight of 100 here. Where a size is not given, 1 GiB; of nodes, two."""
+"""Four NICs of 200 Gb/s for eight GPUs count as eight of 100. Where the source gives none: 1 GiB, and two nodes."""

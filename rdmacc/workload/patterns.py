@@ -41,7 +41,7 @@ def incast(
     Parameters
     ----------
     senders : network, sequence or int
-        Hosts; a network, for all its hosts but the receiver; or how many of `hosts` to draw at random, likewise. They
+        Hosts; a network, for all its hosts but the receiver; or how many of these to draw at random from `hosts`. They
         are the same in every round.
     receiver : host
         The receiving host.
@@ -95,7 +95,7 @@ def long_flows(
     pairs : iterable of tuple
         Source and destination of each flow.
     size : number or str
-        Size of each.
+        Size of each flow.
     start : number or str, or a sequence of them
         One start for all, or one for each.
 
@@ -158,7 +158,7 @@ def many_to_many(
         Different hosts within each list; a host may be in both. Or a network, for all its hosts, or how many of `hosts`
         to draw at random: receivers other than the senders.
     size : SizeDistribution, str or number
-        Of each message.
+        Size of each message.
 
     Returns
     -------

@@ -67,7 +67,7 @@ def drawn_from(work: pd.DataFrame, *sizes: Sizes) -> pd.DataFrame:
 
 @named
 def size_distribution(size: Sizes) -> SizeDistribution:
-    """Return a distribution of sizes: itself, the published one of a name, as in ``SIZES``, or one size for all.
+    """Return `size` as a distribution: itself, the published one of that name (see ``SIZES``), or one size for all.
 
     >>> round(size_distribution("web_search").mean, 3), size_distribution("64kB").mean
     (1710004.445, 64000.0)

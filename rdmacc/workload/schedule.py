@@ -1,7 +1,7 @@
 """Build a schedule of messages and computations, row by row or in blocks, with dependencies.
 
-A simulation takes a schedule, or the recipe for one, in the place of its frame, which is made if someone asks for it. A
-row takes about 50 bytes in a schedule, and ten times as many in a frame.
+A simulation takes a schedule, or the recipe for one, in place of its frame, which is made on request. A row takes about
+50 bytes in a schedule, and ten times as many in a frame.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ _EDGE = np.int32, np.int32, np.int64
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """A schedule that is made when it is needed and then forgotten, as of a collective of a million rows."""
+    """A schedule that is made on demand and not kept, such as a collective of a million rows."""
 
     make: Callable[[], "Schedule"]
 
@@ -55,7 +55,7 @@ class Schedule:
         }
         self._edges: list[list[npt.NDArray[Any]]] = []
         self.collectives: list[tuple[str, int, int]] = []
-        """Operation, ranks and buffer of each, by their numbers."""
+        """Operation, ranks and buffer of each collective, by number."""
         self.count = 0
 
     def __len__(self) -> int:
@@ -88,7 +88,7 @@ class Schedule:
             self._edges.append([part.astype(kind).ravel() for part, kind in zip(parts, _EDGE, strict=True)])
 
     def waits(self) -> tuple[Int32s, Int32s, Int64s]:
-        """Return the waiting rows, in order, the rows that they wait for, and the delays: of each pair the longest."""
+        """Return the waiting rows, in order, the rows that they wait for, and the longest delay of each pair."""
         parts = zip(*self._edges, strict=True) if self._edges else ([], [], [])
         waiting, wanted, delay_ps = (
             np.concatenate([np.zeros(0, kind), *part]) for part, kind in zip(parts, _EDGE, strict=True)

@@ -73,9 +73,7 @@ class Transformer(Parameters):
         return self.layers * self.layer_parameters + (2 - self.tied) * self.embedding_parameters + self.hidden
 
     def forward_flop(self, sequence: int, sequences: int = 1) -> float:
-        """Return the work of a layer's forward pass over tokens: matrices, and attention without the half that is
-        masked.
-        """
+        """Return the FLOP of a layer's forward pass: matrices, and attention without the masked half."""
         active = self.attention_parameters - 2 * self.hidden + self.top * self.expert_parameters
         return sequences * (2.0 * active * sequence + 4.0 * sequence**2 * self.hidden)
 
@@ -134,7 +132,7 @@ class TrainingStep(Parameters):
 
     @property
     def ranks(self) -> int:
-        """GPUs."""
+        """Number of GPUs."""
         return self.data * self.tensor * self.pipeline
 
     @property
@@ -213,9 +211,7 @@ class TrainingStep(Parameters):
         return frame.astype({"sent_bytes": "int64", "buffer_bytes": "int64"})
 
     def workload(self, hosts: Hosts) -> pd.DataFrame:
-        """Return the step's messages and computations on hosts, one for each rank; a network stands for its hosts in
-        order.
-        """
+        """Return the step's workload on hosts, one for each rank; a network stands for its hosts in order."""
         names = checked_hosts(hosts)
         if len(names) < self.ranks:
             raise ConfigError("hosts", f"{len(names)} hosts", f"at least {self.ranks}, one for each rank")

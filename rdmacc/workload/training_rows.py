@@ -32,7 +32,7 @@ class TrainingRows:
         self.forward_ps = (1e12 * forward_s + 2 * inner_ps) / step.scale
         self.backward_ps = (1e12 * forward_s * step.backward + 2 * inner_ps) / step.scale
         self.last: list[Int64s | None] = [None] * step.pipeline
-        """The last row of each rank, which its next one waits for."""
+        """The last row of each rank; the rank's next row waits for it."""
         self.collectives: list[list[list[int]]] = [[[] for _ in range(self.width)] for _ in range(step.pipeline)]
         """The rows that complete the last collective of the replicas at each rank."""
 
