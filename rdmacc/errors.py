@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -51,6 +51,11 @@ class RdmaccError(Exception):
     Its printed traceback ends in the user's own line. ``error.__traceback__`` has all frames, and with
     ``RDMACC_TRACEBACK=full`` in the environment all are printed.
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the fields: `args` lacks those that were given by keyword."""
+        values = [getattr(self, one.name) for one in fields(self)] if is_dataclass(self) else self.args
+        return type(self), tuple(values), vars(self)
 
     def _render_traceback_(self) -> list[str]:
         """Return the traceback's lines for IPython, which asks for them by this name."""

@@ -1,5 +1,6 @@
 """Typical mistakes and their messages: the field, the value, the allowed values; before anything runs."""
 
+import pickle
 import subprocess
 import sys
 import traceback
@@ -10,7 +11,15 @@ import pytest
 
 import rdmacc
 from rdmacc import ConfigError, Loss, Probe, Scenario, Scheme, probes, topology
-from rdmacc.errors import shortened
+from rdmacc.errors import (
+    CompileError,
+    DeadlockError,
+    HandlerError,
+    LivelockError,
+    SimulationError,
+    StalledError,
+    shortened,
+)  # fmt: skip
 from rdmacc.experiments import experiment, select
 from rdmacc.faults import LinkDown, PauseStorm, ScriptedLoss, SlowLink, flapping
 from rdmacc.models import DcqcnFluid, MaxMin
@@ -274,6 +283,26 @@ def test_any_whole_number_names_a_group(engine, group):
     result = rdmacc.simulate(NET, rdmacc.messages(rows), "dasr", engine=engine)
     assert result.flows["group"].tolist() == [group] * 2
     assert result.counters.adverts == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConfigError(field="rate", value=-1, allowed="above 0", where="row 3"),
+        DeadlockError(ports=["a->b", "b->a"], time_ps=5),
+        StalledError(messages=[1, 2], time_ps=5, reason="no route"),
+        LivelockError(what="a timer", time_ps=5),
+        HandlerError(handler="Mine.on_ack", reason="1 / 0", line=3, time_ps=5, place="message 1", filename="mine.py"),
+        CompileError(handler="Mine.on_ack", reason="no such field", line=3, code="x.y", filename="mine.py"),
+        SimulationError("another reason"),
+    ],
+    ids=lambda error: type(error).__name__,
+)  # fmt: skip
+def test_an_error_crosses_to_another_process(error):
+    error.add_note("while the third point was computed")
+    other = pickle.loads(pickle.dumps(error))
+    assert (type(other), str(other), other.__notes__) == (type(error), str(error), error.__notes__)
+    assert vars(other) == vars(error)
 
 
 def test_frames_of_users_stay_and_all_are_at_hand(monkeypatch):

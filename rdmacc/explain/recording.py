@@ -127,6 +127,10 @@ class Recording:
         columns = (rows[name][sent].astype(np.int64) for name in ("message", "psn", "wire_bytes", "priority"))
         return Sends(places[sent], rows["time_ps"][sent], paced_ps, *columns)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave out what is computed from the rows."""
+        return Recording, (self.plan, self.rows, self._now_ps)
+
     @cached_property
     def _stops(self) -> tuple[npt.NDArray[np.void], Ints, Ints]:
         """All changes of what stops queue pairs, sorted by queue pair; their row numbers; where each pair's begin."""

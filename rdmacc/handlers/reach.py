@@ -49,6 +49,7 @@ class Reach:
             part.check_interface()
         record_dtype(Packet, *filter(None, (part.record("Header") for part in scheme.components)))
         check_handlers(scheme.components)
+        self._scheme = scheme
         self.kept = Kept()  # results that depend on the scheme alone
         self._classes: dict[type, tuple[Any, list[str], list[Any]]] = {}
         self._functions: dict[types.FunctionType, tuple[Any, ...]] = {}
@@ -60,6 +61,10 @@ class Reach:
         for part in scheme.components:
             for function in part.handlers().values():
                 self._add(function)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the scheme: another process finds out for itself what it reaches."""
+        return reach_of, (self._scheme,)
 
     def is_unchanged(self) -> bool:
         if self.uncertain:

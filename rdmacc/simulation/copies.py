@@ -25,7 +25,8 @@ _S = TypeVar("_S", bound=Running)
 def forked(one: _S, faults: Sequence[Fault], parameters: Mapping[str, Any], seed: int | None) -> _S:
     """Return an independent copy, with other faults, parameters or chance from now on."""
     one._note_plan()
-    twin = copy(one)
+    twin = type(one).__new__(type(one))
+    vars(twin).update(vars(one))
     twin._sent, plan = one._sent.copy(), one.plan
     if len(faults):
         for number, fault in enumerate(faults):

@@ -278,6 +278,13 @@ class Simulation(Running):
         """
         return forked(self, faults, parameters, seed)
 
+    def __deepcopy__(self, _: Any) -> Self:
+        return self.fork()
+
+    def __reduce__(self) -> Any:
+        allowed = "written by `save` and read by `Simulation.load`, or copied by `fork`: it cannot be pickled"
+        raise ConfigError("simulation", f"at {self.now_ps} ps", allowed)
+
     def save(self, path: str | Path) -> None:
         """Write a checkpoint, from which `Simulation.load` goes on, in another process too.
 

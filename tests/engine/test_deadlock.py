@@ -6,6 +6,7 @@ a cycle (trees, up-down routes) there is no deadlock, however long a pause lasts
 """
 
 import itertools
+import pickle
 
 import networkx as nx
 import pytest
@@ -82,6 +83,9 @@ def test_the_partial_result_comes_with_the_error(engine):
     with pytest.raises(DeadlockError) as caught:
         rdmacc.simulate(ring(5), work, "line-rate", engine=engine, probes=watch)
     result = caught.value.result
+    elsewhere = pickle.loads(pickle.dumps(caught.value))
+    assert (str(elsewhere), elsewhere.result.now_ps) == (str(caught.value), result.now_ps)
+    assert elsewhere.result.flows.equals(result.flows)
     assert result.flows["status"].tolist() == ["finished"] + ["running"] * 5
     assert result.now_ps == caught.value.time_ps
     assert 0 < result.counters.accepted_bytes < result.counters.sent_bytes

@@ -1,5 +1,8 @@
 """A copy of a simulation goes on as the simulation itself would, and neither sees what the other does."""
 
+import copy
+import pickle
+
 import pytest
 import simpy
 from hypothesis import given, settings
@@ -40,6 +43,13 @@ def check(scheme: str, engine: str, cut_ps: int, kind: str = "star", **options) 
     same(simulation.run(progress=False), whole)
     same(first.run(progress=False), whole)
     same(second.fork().run(progress=False), whole)
+
+
+def test_a_copy_is_a_fork_and_a_pickle_is_refused(engine):
+    simulation = rdmacc.Simulation(network("star"), work(4), "dcqcn", engine=engine)
+    simulation.run("40us")
+    same(copy.deepcopy(simulation).run(), simulation.fork().run())
+    refused(lambda: pickle.dumps(simulation), "simulation", "at 40000000 ps", "`Simulation.load`")
 
 
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))

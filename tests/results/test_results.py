@@ -1,8 +1,10 @@
 """Results: summaries, goodput, traces and status, against hand-made numbers."""
 
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rdmacc
@@ -37,6 +39,16 @@ def test_summary_has_the_numbers_of_the_frames(incast):
     assert summary.cnps == incast.counters["cnps"]
     delivered_ps = (flows["start_ps"] + flows["fct_ps"]).max()
     assert summary.goodput_bps == pytest.approx(4 * 64_000 * 8e12 / delivered_ps)
+
+
+def test_a_result_crosses_to_another_process(incast, unfinished):
+    for result in (incast, unfinished):
+        other = pickle.loads(pickle.dumps(result))
+        assert str(other.summary()) == str(result.summary())
+        for frame in ("flows", "ports", "probes"):
+            pd.testing.assert_frame_equal(getattr(other, frame), getattr(result, frame))
+        assert str(other.explain(0)) == str(result.explain(0)), "it runs once more, from the plan"
+        assert str(pickle.loads(pickle.dumps(other)).explain(0)) == str(result.explain(0))
 
 
 def test_goodput_of_a_finished_message_is_its_size_over_its_fct(incast):
