@@ -1,1 +1,1 @@
-"""DCQCN (Zhu et al., SIGCOMM 2015): a parking lot and a victim, its fluid model and its parameters."""
+"""DCQCN (Zhu et al., SIGCOMM 2015): a parking lot and a victim flow, its fluid model and its parameters."""

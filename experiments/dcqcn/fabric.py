@@ -1,10 +1,10 @@
-"""DCQCN's abstract on two switches: a parking lot, and a victim of flows that it does not meet at a bottleneck.
+"""DCQCN's abstract on two switches: a parking lot, and a victim flow that shares no bottleneck with the others.
 
-The abstract gives no set-up. Links have 40 Gb/s, as in the preset; the trunk has 160 Gb/s, so that it congests nobody.
-Three hosts at the first switch and one, the nearest, at the second send to a receiver at the second. A victim at the
-first switch sends to another host at the second, on a path with 40 Gb/s to spare. "PFC alone" has no congestion
-control. Rates are goodput, over the link's rate for payload, in the second half. Each of six drawings delays each start
-by up to 1 ms.
+The abstract gives no set-up. Links have 40 Gb/s, as in the preset; the trunk has 160 Gb/s and is never congested. Three
+hosts at the first switch and one, the nearest, at the second send to a receiver at the second. The victim at the first
+switch sends to another host at the second, on a path with 40 Gb/s to spare. "PFC alone" has no congestion control.
+Rates are goodput relative to the link's payload rate, in the second half. Starts are delayed by up to 1 ms, at random
+in six runs.
 """
 
 from rdmacc.schemes import scheme
@@ -28,12 +28,12 @@ def flows(seed: int) -> pd.DataFrame:
 
 
 def by_scheme(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
-    """Return a number of both, the mean over the drawings."""
+    """Return the mean of a quantity over the runs, by scheme."""
     return means_of(rows, LOOKS, quantity=quantity)
 
 
 def gain(rows: pd.DataFrame, quantity: str) -> float:
-    """Return a number under DCQCN over that under PFC alone."""
+    """Return a quantity under DCQCN relative to PFC alone."""
     found = by_scheme(rows, quantity)
     return found["DCQCN"] / found["PFC alone"]
 

@@ -1,11 +1,11 @@
-"""DCQCN's fluid model against packets, and what the parameters do to two flows.
+"""DCQCN's fluid model against packets, and the effect of parameters on two flows.
 
-The paper fits its model and sweeps its parameters, but its abstract says no more than that it did so: these are checks
-of ours. "Flows": 2 to 10 that start together. Packets and model (`rdmacc.models.DcqcnFluid`, tau* of 4 us) run side by
-side; their queues over time are means over 0.15 ms, without the first peak, at line rate. The band is that of a card of
-checkable facts on DCQCN. "Parameters": a flow that a short one has cut is joined by another after 10 ms; how far apart
-are both rates from 10 to 30 ms later? "As QCN" has the byte counter and the timer of the first firmware (150 kB, 1.5
-ms); "cut-off" marks all packets above 40 kB, "low K_max" has 20 kB, "high K_max" 1 MB, "high K_min" 40 kB in place of
+The paper fits its model and sweeps its parameters, but its abstract only mentions that, so these checks are ours.
+"Flows": 2 to 10 that start together. Packets are compared with the model (`rdmacc.models.DcqcnFluid`, tau* of 4 us);
+queues are means over 0.15 ms, without the first peak, at line rate. The band is that of a card of checkable facts on
+DCQCN. "Parameters": a short flow cuts the rate of a long one, which another flow joins after 10 ms; the gap between
+both rates is measured from 10 to 30 ms later. "As QCN" has the byte counter and timer of the first firmware (150 kB,
+1.5 ms); "cut-off" marks all packets above 40 kB, "low K_max" is 20 kB, "high K_max" 1 MB, "high K_min" 40 kB instead of
 5.
 """
 
@@ -31,13 +31,13 @@ def model_of(flows: int) -> DcqcnFluid:
 
 
 def over_fixed(rows: pd.DataFrame, side: str) -> dict[str, float]:
-    """Return the late mean queue of packets, or of the model, over the fixed point's, by the number of flows."""
+    """Return the late mean queue of packets or the model, relative to the fixed point, by number of flows."""
     found = rows[rows["quantity"] == "mean queue"].pivot_table("value", "flows", "side")
     return {f"{flows} flows": one[side] / one["fixed"] for flows, one in found.iterrows()}
 
 
 def gaps(rows: pd.DataFrame) -> dict[str, float]:
-    """Return how far apart the two rates are, over the fair share, by case: the mean over the seeds."""
+    """Return the mean gap between the two rates relative to the fair share, by case."""
     found = rows[rows["quantity"] == "gap"].groupby("case")["value"].mean()
     return {case: float(found[case]) for case in CASES}
 

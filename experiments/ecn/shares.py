@@ -1,10 +1,10 @@
-"""ECN or Delay: where two flows end, and what jitter does to marks and to delays.
+"""ECN or Delay: the final shares of two flows, and the effect of jitter on marks and delays.
 
 Links of 10 Gb/s, TIMELY's parameters from its paper, the patch as in the scheme `timely-patched`, DCQCN as registered.
-"Starts": the second of two flows starts up to 20 ms after the first; its model starts at other shares. Shares are means
-of the last quarter of 200 ms (quick: 40 ms). "Jitter": two flows go one way over a link; feedback has the class of the
-data, and messages of 64 kB go the other way at 30% of the link, between other hosts, from the middle on. What changes
-is the standard deviation of the queue of the two, with jitter over without.
+"Starts": the second of two flows starts up to 20 ms after the first; the model starts from different shares. Shares are
+means over the last quarter of 200 ms (quick: 40 ms). "Jitter": two flows share a link; feedback has the class of the
+data, and in the second half messages of 64 kB between other hosts load the reverse direction to 30%. The measure is the
+standard deviation of the two flows' queue, with jitter relative to without.
 """
 
 from rdmacc.models import PatchedTimelyFluid, TimelyFluid
@@ -20,7 +20,7 @@ JITTER, LINE_BPS = "jitter", 10e9
 
 
 def with_jitter(end_ps: int, seed: int) -> pd.DataFrame:
-    """Return two long flows, and what disturbs their feedback in the second half."""
+    """Return two long flows, and messages that disturb their feedback in the second half."""
     rng, mean_ps = np.random.default_rng(seed), 8e12 * 64e3 / (0.3 * LINE_BPS)
     starts = end_ps // 2 + np.cumsum(rng.exponential(mean_ps, int(end_ps / 2 / mean_ps))).astype(np.int64)
     noise = [(f"h{6 + i % 2}", f"h{2 + i % 2}", "64kB", ps(int(start))) for i, start in enumerate(starts)]
@@ -28,7 +28,7 @@ def with_jitter(end_ps: int, seed: int) -> pd.DataFrame:
 
 
 def moments(trace: pd.Series, from_ps: int, to_ps: int) -> tuple[float, float]:
-    """Return the mean of a trace over time, and its standard deviation."""
+    """Return the time average and standard deviation of a trace."""
     spans = shown(trace, from_ps, to_ps)
     values, times = spans.to_numpy()[:-1], np.diff(spans.index)
     mean = float(np.average(values, weights=times))
@@ -36,19 +36,19 @@ def moments(trace: pd.Series, from_ps: int, to_ps: int) -> tuple[float, float]:
 
 
 def shares(rows: pd.DataFrame, scheme: str, side: str) -> dict[str, float]:
-    """Return the first flow's share over the fair one, by how the flows start."""
+    """Return the first flow's share relative to the fair share, by start."""
     found = rows[having(rows, scheme=scheme, side=side, quantity="share")]
     return {str(case): float(one) for case, one in found.groupby("start")["value"].mean().items()}
 
 
 def spread(rows: pd.DataFrame, side: str) -> float:
-    """Return how far TIMELY's shares lie apart."""
+    """Return the range of TIMELY's shares."""
     found = shares(rows, "timely", side).values()
     return max(found) - min(found)
 
 
 def disturbed(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
-    """Return a number with jitter over that without, by scheme: the mean over the seeds."""
+    """Return the mean of a quantity with jitter relative to without, by scheme."""
     found = rows[having(rows, quantity=quantity)].groupby("scheme")["value"].mean()
     return {scheme: float(found[scheme]) for scheme in LOOKS}
 

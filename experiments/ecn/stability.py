@@ -1,7 +1,7 @@
 """ECN or Delay: the stability of DCQCN over the number of flows, by its phase margin and in packets.
 
-40 Gb/s, the parameters of DCQCN's paper, RED's ramp going on above K_max, and tau*, the time from a mark to its effect,
-of 4 and 85 us. "Margin" is the phase margin of the linearised fluid model (`rdmacc.models.DcqcnLoop`), "packets" the
+40 Gb/s, the parameters of DCQCN's paper, RED's ramp extended above K_max, and delays tau* from a mark to its effect of
+4 and 85 us. "Margin" is the phase margin of the linearised fluid model (`rdmacc.models.DcqcnLoop`), "packets" the
 standard deviation of the simulated queue over its mean, in the second half of 100 ms (quick: 20 ms).
 """
 
@@ -14,7 +14,7 @@ END = {"quick": "20ms", "paper": "100ms"}
 
 
 def ends(rows: pd.DataFrame, quantity: str, pick: Callable[..., float]) -> dict[str, float]:
-    """Return a number at the fewest flows, its extreme between, and at the most, with the long delay."""
+    """Return a quantity at the fewest and the most flows, and its extreme in between, with the long delay."""
     found = rows[having(rows, delay="85us", quantity=quantity)].groupby("flows")["value"].mean()
     return {"fewest": found.iloc[0], "between": pick(found.iloc[1:-1]), "most": found.iloc[-1]}
 

@@ -1,1 +1,1 @@
-"""HPCC (Li et al., SIGCOMM 2019): what its abstract says, on a micro-benchmark."""
+"""HPCC (Li et al., SIGCOMM 2019): its abstract's claims on a micro-benchmark, and its figures."""

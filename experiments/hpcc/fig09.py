@@ -1,10 +1,10 @@
-"""HPCC's figure 9, on the testbed there: a short flow joins a long one, an incast of 7, mice beside two elephants.
+"""HPCC's testbed figure 9: a short flow joins a long one, an incast of 7, mice beside two elephants.
 
-Simulated on one switch with hosts of 25 Gb/s and links that make the 5.4 us of the paper's rack, with its T of 9 us and
-five additive stages, and the authors' simulator's schemes: DCQCN as at Alibaba, not as in its NICs. "Long-short": 1 MB
-joins after 300 us. "Incast": 7 x 500 KB do. "Mice": two long flows from the start, and from 1 ms on 1 KB each 50 us
-from a third host. The claims are the paper's in our words. Fairness (9g, h) is in `hpcc.micro`. The first run had a
-base RTT of 9 us, and took the queue for drained below 5% of a BDP, which is one packet.
+Simulated on one switch with hosts of 25 Gb/s and link delays that give the 5.4 us of the paper's rack, with its T of 9
+us, five additive stages, and the schemes of the authors' simulator: DCQCN as at Alibaba, not as in its NICs.
+"Long-short": 1 MB joins after 300 us. "Incast": 7 x 500 KB join. "Mice": two long flows from the start, and from 1 ms
+on 1 KB every 50 us from a third host. The claims are the paper's in our words. Fairness (9g, h) is in `hpcc.micro`. The
+first run had a base RTT of 9 us, and counted the queue as drained below 5% of a BDP, which is one packet.
 """
 
 from ..api import *
@@ -23,7 +23,7 @@ def flows(case: str, scale: str) -> pd.DataFrame:
 
 
 def both(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
-    """Return a number of both schemes."""
+    """Return a quantity of both schemes."""
     return means_of(rows, LOOKS, quantity=quantity)
 
 

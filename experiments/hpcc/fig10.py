@@ -1,11 +1,11 @@
-"""HPCC's figure 10, on the testbed there: slowdowns and queues under web search at 30 and 50%.
+"""HPCC's testbed figure 10: slowdowns and queues under web search at 30 and 50%.
 
-Four racks of 8 hosts of 25 Gb/s, and links of 100 Gb/s to one switch above; links of 1 us make the longest base RTT
+Four racks of 8 hosts at 25 Gb/s, with links of 100 Gb/s to one switch above; with 1 us per link the longest base RTT is
 about the paper's T of 9 us (its hosts have two links each, ours one). Schemes as in `hpcc.fig9`. Messages arrive for
-200 ms (quick: 2; 20 in the first runs, after which DCQCN's queues still grew); those of the first fifth do not count.
-"Short" is up to 10 kB, not 3, of which there are too few. Slowdowns are those of `hpcc.setup`, as a sender's completion
-waits for the last ACK; at first they were of the delivery, over its time alone. Queues are those of the ports to hosts,
-each 2 us. The claims are the paper's in our words.
+200 ms (quick: 2; the first runs had 20, when DCQCN's queues still grew); those of the first fifth do not count. "Short"
+is up to 10 kB instead of 3, of which there are too few. Slowdowns are those of `hpcc.setup`, to the last ACK; the first
+runs measured delivery over its time alone. Queues at the ports to hosts are sampled every 2 us. The claims are the
+paper's in our words.
 """
 
 from ..api import *
@@ -26,12 +26,12 @@ def traffic(load: float, arrive_ps: int, seed: int) -> pd.DataFrame:
 
 
 def both(rows: pd.DataFrame, quantity: str, load: float) -> dict[str, float]:
-    """Return a number of both schemes."""
+    """Return a quantity of both schemes."""
     return means_of(rows, LOOKS, quantity=quantity, load=load)
 
 
 def lower(rows: pd.DataFrame, load: float) -> float:
-    """Return how much lower the tail of short messages is under HPCC."""
+    """Return HPCC's reduction of the tail of short messages."""
     found = both(rows, "short, p99", load)
     return reduction(found["HPCC"], found["DCQCN"])
 

@@ -1,15 +1,15 @@
-"""HPCC's figure 11 in the manner of its authors: slowdowns under Hadoop, with incasts and at 50%, and under web search.
+"""HPCC's figure 11 by its authors' method: slowdowns under Hadoop, with incasts and at 50%, and under web search.
 
-Network, traffic and slowdowns are those of `hpcc.setup`, and the schemes the authors' simulator's; HPCC without stages
-of additive increase (maxStage 0): the authors' page of results says that the paper's 5 is a typo for its simulations.
-"Small" is below 120 KB, "short" below 200 KB, "long" above 1 MB; "+w" has a window. Quotes are of that page
-(hpcc-group.github.io, results.md), which runs eta = 99% where we keep the paper's 95%; figure 11's claims are the
+Network, traffic and slowdowns are those of `hpcc.setup`, schemes those of the authors' simulator. HPCC has no stages of
+additive increase (maxStage 0): the authors' results page says that the paper's 5 is a typo for its simulations. "Small"
+is below 120 KB, "short" below 200 KB, "long" above 1 MB; "+w" has a window. Quotes are from that page
+(hpcc-group.github.io, results.md), which has eta = 99% where we keep the paper's 95%; figure 11's claims are the
 paper's in our words.
 
-Where we leave the paper: messages arrive for 3, 1.2 and 1 ms, not 100 (quick: 0.2), and the first fifth does not count;
+Deviations: messages arrive for 3, 1.2 and 1 ms instead of 100 (quick: 0.2), and the first fifth does not count;
 latencies and the share of time in pause are not measured. The first runs had two of the five pods (DCQCN: 206 with
-incasts, 6.9 at 50%), counted incasts, and divided the time to delivery by that of the message alone, half an RTT if it
-is small: a wait weighed twice as much.
+incasts, 6.9 at 50%), counted incasts, and divided delivery time by that of the message alone, half an RTT if it is
+small, so a wait counted twice as much.
 """
 
 from ..api import *
@@ -24,7 +24,7 @@ MUCH = AtLeast(0.1)
 
 
 def numbers(rows: pd.DataFrame, quantity: str, case: str) -> dict[str, float]:
-    """Return a number of a case by scheme: the mean over the seeds, the largest over sizes."""
+    """Return a quantity of a case by scheme: the mean over seeds, the largest over sizes."""
     found = rows[having(rows, case=case, quantity=quantity)].groupby(["scheme", "size"])["value"].mean()
     if not len(found):
         raise NotJudged(f"no run of {case}")
@@ -32,7 +32,7 @@ def numbers(rows: pd.DataFrame, quantity: str, case: str) -> dict[str, float]:
 
 
 def lower(rows: pd.DataFrame, quantity: str, *cases: str, others: Sequence[str] = OTHERS) -> dict[str, float]:
-    """Return how much lower HPCC's number is than that of others."""
+    """Return HPCC's reduction of a quantity relative to others."""
     found = {case: numbers(rows, quantity, case) for case in cases}
     return {f"{case}: {name}": reduction(one["HPCC"], one[name]) for case, one in found.items() for name in others}
 

@@ -1,9 +1,9 @@
-"""HPCC's figure 12: the choice of flow control beside the choice of congestion control, under Hadoop with incasts.
+"""HPCC's figure 12: flow control and congestion control compared, under Hadoop with incasts.
 
-Network, traffic, parameters and measurements are those of `hpcc.fig11`. "PFC": a lossless network, as
-there. "Go-back-N": the same NIC on switches that drop when they are full (dynamic thresholds of their 32 MB stay).
-"IRN": selective repeat with a window of one BDP at most, with its paper's timeouts, on the same switches. The claims
-are the paper's in our words.
+Network, traffic, parameters and measurements are those of `hpcc.fig11`. "PFC": a lossless network, as there.
+"Go-back-N": the same NIC on switches that drop when full (with dynamic thresholds on their 32 MB). "IRN": selective
+repeat with a window of at most one BDP and its paper's timeouts, on the same switches. The claims are the paper's in
+our words.
 """
 
 from rdmacc.protocols.irn import Irn
@@ -34,7 +34,7 @@ def scheme_of(control: str, flow: str) -> Scheme:
 
 
 def tails(rows: pd.DataFrame, control: str) -> dict[str, float]:
-    """Return the 95th percentile of small messages' slowdown by flow control: the mean over the seeds."""
+    """Return the mean 95th percentile of small messages' slowdown, by flow control."""
     found = rows[having(rows, quantity="small, p95")].groupby("scheme")["value"].mean()
     if found.empty:
         raise NotJudged("no run has a small message outside the incasts")
@@ -42,7 +42,7 @@ def tails(rows: pd.DataFrame, control: str) -> dict[str, float]:
 
 
 def spread(rows: pd.DataFrame, control: str) -> float:
-    """Return the largest tail over the smallest."""
+    """Return the ratio of the largest tail to the smallest."""
     found = tails(rows, control).values()
     return max(found) / min(found)
 

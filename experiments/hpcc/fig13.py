@@ -1,9 +1,9 @@
 """HPCC's figures 13 and 14: how an ACK changes the rate, and the additive step W_AI, in incasts of 16 within a rack.
 
-16 hosts of 100 Gb/s send without an end to one at the same switch; links of 1 us make T about 4.3 us, a BDP of 54 KB.
-Figure 13: HPCC; per ACK, without a reference rate; per RTT, where one ACK of each round trip counts. Figure 14: W_AI of
-5, 25, 150 and 300 bytes, from five round trips on; the rule of thumb is BDP (1 - eta) / 16, some 170 bytes. Five stages
-of additive increase, as in the paper's text. The claims are the paper's in our words.
+16 hosts at 100 Gb/s send endless flows to one at the same switch; with 1 us per link, T is about 4.3 us and the BDP 54
+KB. Figure 13: HPCC; per ACK, without a reference rate; per RTT, with one ACK of each round trip. Figure 14: W_AI of 5,
+25, 150 and 300 bytes, after five round trips; the rule of thumb is BDP (1 - eta) / 16, some 170 bytes. Five stages of
+additive increase, as in the paper's text. The claims are the paper's in our words.
 """
 
 from ..api import *
@@ -20,7 +20,7 @@ def flows() -> pd.DataFrame:
 
 
 def by(rows: pd.DataFrame, quantity: str, label: str) -> dict[str, float]:
-    """Return a number by a label."""
+    """Return a quantity by a label."""
     found = rows[having(rows, quantity=quantity)].set_index(label)["value"]
     return {str(name): float(value) for name, value in found.items()}
 

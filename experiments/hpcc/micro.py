@@ -1,14 +1,14 @@
 """HPCC's abstract on a micro-benchmark: a short flow joins a long one, an incast meets it, four flows share a link.
 
-The abstract gives no set-up. In the manner of the paper's figure 9, hosts have 25 Gb/s and share a switch; links of
-2 us make a round trip of about 9 us. The schemes are those of the authors' simulator (`hpcc-ns3`), HPCC with the
-paper's five stages of additive increase. "Join": a flow of 1 MB joins a long one after 300 us. "Incast": 7 flows (at
-paper scale 63 in another run) of 500 KB do. "Share": four long flows begin 1 ms apart. Not run: the testbed.
+The abstract gives no set-up. As in the paper's figure 9, hosts have 25 Gb/s and share a switch; with 2 us per link, a
+round trip is about 9 us. The schemes are those of the authors' simulator (`hpcc-ns3`), HPCC with the paper's five
+stages of additive increase. "Join": a flow of 1 MB joins a long one after 300 us. "Incast": 7 flows (at paper scale
+also 63) of 500 KB join. "Share": four long flows start 1 ms apart. Not run: the testbed.
 
-After the first runs two measurements were changed. Recovery was the time until the receiver had the long flow at 90% of
-the line again: DCQCN's queue delivers that at once. Shares were taken from 10 to 20 ms, of flows that began together:
-these stay in lock-step, and unequal, for good; and a gap between windows closes by N W_AI / W in each multiplicative
-step, one round trip in six, which is a time constant of 35 ms here.
+Two measurements were changed after the first runs. Recovery was the time until the long flow arrived at 90% of the line
+rate again, which DCQCN's queue makes true at once. Shares were taken from 10 to 20 ms, of flows that started together:
+these stay in lock-step, and unequal, forever; and a gap between windows closes by N W_AI / W per multiplicative step,
+one round trip in six, which is a time constant of 35 ms here.
 """
 
 from ..api import *
@@ -24,7 +24,7 @@ SHARE_PS = {"quick": ms(20), "paper": ms(200)}
 
 
 def flows_of(case: str) -> pd.DataFrame:
-    """Return the messages of a case: the long flow first."""
+    """Return the messages of a case, the long flow first."""
     if case == SHARE:
         return workload.messages([(f"h{i}", "h0", "700MB", ms(i - 1)) for i in range(1, 5)])
     count, size = CASES[case]
@@ -32,13 +32,13 @@ def flows_of(case: str) -> pd.DataFrame:
 
 
 def by_case(rows: pd.DataFrame, quantity: str, scheme: str) -> pd.Series:
-    """Return a number of a scheme by case."""
+    """Return a quantity of a scheme by case."""
     found = wide(rows)
     return found[found["scheme"] == scheme].set_index("case")[quantity].dropna()
 
 
 def both(rows: pd.DataFrame, quantity: str) -> dict[str, dict[str, float]]:
-    """Return a number of both schemes, by case."""
+    """Return a quantity of both schemes, by case."""
     found = {name: by_case(rows, quantity, scheme) for scheme, (name, _) in LOOKS.items()}
     return {case: {name: values[case] for name, values in found.items()} for case in found["HPCC"].index}
 

@@ -1,9 +1,9 @@
-"""The simulations of HPCC's paper: its fat tree, its traffic, and slowdowns as its authors' scripts have them.
+"""The simulations of HPCC's paper: its fat tree, its traffic, and slowdowns as in its authors' scripts.
 
 The tree is that of their simulator (fat.txt: five pods, 320 servers of 100 Gb/s, 400 Gb/s above, 1 us a link, 32 MB a
-switch); the quick scale has 32 servers in two pods.
-Loads count payload, as there. With "incast", 60 random servers send 500 kB each to a random one, again and again, 2% of
-the servers' links (the authors in issue #36; quick: 20 servers, once).
+switch); the quick scale has 32 servers in two pods. Loads count payload, as there. With "incast", 60 random servers
+repeatedly send 500 kB each to a random one, at 2% of the servers' links (the authors in issue #36; quick: 20 servers,
+once).
 """
 
 from rdmacc.workload import LoadDefinition
@@ -34,11 +34,11 @@ def traffic(case: str, scale: str, seed: int) -> pd.DataFrame:
 
 
 def slowdowns(result: Result, hosts: int, racks: int = 10**9) -> pd.DataFrame:
-    """Return `size_bytes` and `slowdown` of the messages of no incast that start after the first fifth of the time.
+    """Return `size_bytes` and `slowdown` of messages outside incasts that start after the first fifth of the time.
 
     third.cc divides the time to the last ACK by base RTT and size (`standalone_fct`), here without telemetry, and
-    fct_analysis.py leaves out incasts. `hosts` share a rack and `racks` a pod: an ACK takes two links in a rack, four
-    in a pod and six beyond.
+    fct_analysis.py excludes incasts. `hosts` share a rack and `racks` a pod: an ACK takes two links in a rack, four in
+    a pod and six beyond.
     """
     flows, plain = result.flows, preset("hpcc-ns3")["dcqcn"].wire_bytes
     src, dst = (flows[end].str[1:].astype(int) // hosts for end in ("src", "dst"))

@@ -1,8 +1,8 @@
 """Curves of throughput over loss, for figures 2, 6 and 7: runs, their mean, the closed form, the paper's values.
 
-The band contains 80% of runs of a hundred messages, by the closed form's rate of timeouts; a band from some twenty
-simulated runs would have a random width. The marker is the mean of all simulated runs, its bar the 95% confidence
-interval of that mean. The thin line is the closed form of the mean.
+The band contains 80% of runs of a hundred messages, computed from the closed form's rate of timeouts, because a band
+from some twenty simulated runs would have a random width. The marker is the mean of all simulated runs, its bar the 95%
+confidence interval of that mean. The thin line is the closed form of the mean.
 """
 
 from rdmacc.models.go_back_n import GoBackNGoodput
@@ -27,14 +27,14 @@ LOSS_AXES = MappingProxyType({
 
 @dataclass(frozen=True, kw_only=True)
 class Goodput(Panel):
-    """Curves by variant and timeout: name, colour and marker of each; stars are the values in the paper's text."""
+    """Curves by variant and timeout, each with name, colour and marker; stars are values from the paper's text."""
 
     log: str = "x"
     axes: Mapping[str, Any] = field(default_factory=lambda: LOSS_AXES)
     published: Mapping[tuple[str, int], Iterable[tuple[float, float]]]
     """Loss rate and relative throughput, by variant and timeout."""
     shift: float = 0.0
-    """How far the markers of one loss rate stand aside, by a part of it."""
+    """Relative offset between the markers of one loss rate."""
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
         for place, ((variant, timeout_ps), (name, colour, marker)) in enumerate(self.looks.items()):
@@ -60,11 +60,11 @@ class Goodput(Panel):
 
 
 def computed_band(variant: str, timeout_ps: int, losses: Iterable[float], messages: float) -> npt.NDArray[np.float64]:
-    """Return the 10% and 90% quantiles of a run's relative throughput by loss rate: its timeouts are Poisson.
+    """Return the 10% and 90% quantiles of a run's relative throughput by loss rate, for Poisson timeouts.
 
     The closed form gives the rate of timeouts and the time without them.
     """
-    from scipy.stats import poisson  # here, since importing it takes a while
+    from scipy.stats import poisson  # slow to import
 
     rows = [
         table[table["variant"] == VARIANTS[variant]]
@@ -77,7 +77,7 @@ def computed_band(variant: str, timeout_ps: int, losses: Iterable[float], messag
 
 
 def interval(runs: pd.DataFrame) -> tuple[float, float]:
-    """Return the 95% confidence interval of `mean`, by the runs' times; no message is faster than one without loss."""
+    """Return the 95% confidence interval of `mean` from the runs' times, which loss cannot shorten."""
     times = 1.0 / runs[GOODPUT]
     error = _Z95 * float(times.std(ddof=1)) / np.sqrt(len(times)) if len(times) > 1 else 0.0
     return 1.0 / (times.mean() + error), 1.0 / max(times.mean() - error, 1.0)

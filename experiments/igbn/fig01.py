@@ -4,7 +4,7 @@ from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
 from ..api import *
 
 _HOPS = 4
-"""There and back."""
+"""Links of a round trip."""
 
 
 def _base_rtt(table: pd.DataFrame) -> dict[str, float]:

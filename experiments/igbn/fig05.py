@@ -22,7 +22,7 @@ def _sent(table: pd.DataFrame, point: str, label: str) -> list[Arrow]:
 
 
 def _checks(table: pd.DataFrame) -> Measured:
-    """Return times in NAK intervals: to the picosecond."""
+    """Return the times between NAKs, in NAK intervals."""
     asked = {case: [arrow.begin_ps for arrow in _sent(table, case, "NAK 2")] for case in ("at the end of T", "again")}
     gaps = {
         f"{case}, gap {number}": (later - earlier) / _INTERVAL_PS
@@ -65,6 +65,6 @@ class Figure5(Ladders):
     def notes(self, table: pd.DataFrame, point: str) -> list[tuple[str, int, str]]:
         armed = curve(table, point, _CHECK)
         times = [(at, until) for at, until in zip(armed.index, armed, strict=True) if until < ACK_TIMEOUT_PS]
-        # Each packet of a back-to-back train restarts the timer: one note is for all.
+        # Each packet of a back-to-back train restarts the timer; one note covers them.
         first = [one for (before, _), one in zip([(-math.inf, 0), *times], times) if one[0] - before > us(1)]
         return [("h1", at, f"T = {(until - at) / 1e6:.1f} us") for at, until in first]

@@ -12,7 +12,7 @@ HOSTS = ("h0", "h1")
 
 
 def data(psn: int, nth: int = 1) -> ScriptedLoss:
-    """Return the loss of a data packet, the `nth` time that it is sent."""
+    """Return the loss of a data packet's `nth` transmission."""
     return ScriptedLoss(message=0, psn=psn, nth=nth)
 
 
@@ -22,14 +22,14 @@ def nak(psn: int, nth: int = 1) -> ScriptedLoss:
 
 
 class Ladders(Experiment):
-    """A point for each scripted loss; its rows are numbers, and the arrows of its ladder diagram."""
+    """A point for each scripted loss; its rows are numbers and the arrows of its ladder diagram."""
 
     watched: tuple[str, ...] = ("timeouts",)
     """Fields of the flow whose curves are recorded."""
     titles: tuple[tuple[str, str], ...]
     """Points whose ladders are drawn, each with a title."""
     size: tuple[float, float]
-    """Of the figure, in inches."""
+    """Size of the figure, in inches."""
 
     @abstractmethod
     def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
@@ -68,7 +68,7 @@ class Ladders(Experiment):
 
     @abstractmethod
     def notes(self, table: pd.DataFrame, point: str) -> list[tuple[str, int, str]]:
-        """Return host, time and words of the notes beside a point's ladder."""
+        """Return host, time and text of the notes beside a point's ladder."""
 
     def plot(self, table: pd.DataFrame) -> Figure:
         columns = 2 if len(self.titles) == 4 else 3

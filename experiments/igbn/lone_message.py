@@ -1,4 +1,4 @@
-"""Improved Go-Back-N, figure 1 and table I: one message without loss, from which both are read."""
+"""Improved Go-Back-N, figure 1 and table I: one message without loss, which gives both."""
 
 from rdmacc.protocols.go_back_n import GoBackN
 from ..api import *

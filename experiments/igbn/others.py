@@ -38,7 +38,7 @@ class OtherRecoveries(LossSweep):
 
     def settings(self, scale: str) -> list[Setting]:
         every = (1e-5, 1e-4, 5e-4, 1e-3, 1e-2) if scale == "quick" else LOSSES
-        # Beyond, a whole message hardly ever comes through.
+        # At higher rates, a whole message hardly ever gets through.
         whole = [Setting("go-back-0", LONG, loss) for loss in every if loss <= 1e-3]
         return whole + [Setting("irn", LONG, loss) for loss in every]
 

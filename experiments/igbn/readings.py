@@ -1,4 +1,4 @@
-"""Improved Go-Back-N: two sentences that can be read in two ways, each reading simulated, side by side."""
+"""Improved Go-Back-N: two ambiguous sentences, with each reading simulated."""
 
 from ..api import *
 from .setup import *
@@ -33,7 +33,7 @@ class OtherReadings(LossSweep):
         usual = dict.fromkeys([*super().settings(scale), *both])
         return [*usual, *(Setting(variant, ACK_TIMEOUT_PS, _ONE_PERCENT, nak_interval=FOR_ALL) for variant in VARIANTS)]
 
-    under = Experiment.under  # of all readings
+    under = Experiment.under  # all readings
 
     def plot(self, table: pd.DataFrame) -> Figure:
         timers = {f"from the {timer} on": of_reading(table, timer) for timer in TIMERS}

@@ -4,13 +4,13 @@ Paper: Wang et al., "Error Recovery of RDMA Packets in Data Center Networks", IC
 
 Where the paper is silent, this is assumed for all figures:
 
-- Every packet, be it data, ACK or NAK, is lost independently with the same probability, on one link of its path. (The
-  paper's reasons 2 and 3 require lost replies.)
+- Every data packet, ACK and NAK is lost independently with the same probability, on one link of its path. (The paper's
+  reasons 2 and 3 require lost replies.)
 - 4 MB are 4,096 packets of 1,024 bytes with 48 bytes of headers. Replies have 64 bytes.
 - Each message starts when the previous one is acknowledged.
-- Relative throughput is the time of a message without loss over the mean time of a message.
-- A run has a hundred messages, judging by the scatter of the paper's points. There are many runs, most where a few
-  timeouts decide.
+- Relative throughput is a message's time without loss over the mean time.
+- A run has a hundred messages, judging by the scatter of the paper's points. There are many runs, most for settings in
+  which a few timeouts decide.
 - Readings of its sentences on timers: `experiments/igbn/readings.toml`.
 """
 
@@ -29,35 +29,35 @@ TITLES = {
     "improved-go-back-n": "Improved Go-Back-N",
 }
 ACK_TIMEOUT_PS = ms(100)
-"""Table I."""
+"""Timeout of table I."""
 TIMEOUTS: dict[int, str] = {ms(100): "100 ms", ms(10): "10 ms", us(500): "500 us"}
 LONG, MIDDLE, SHORT = TIMEOUTS
 LOSSES = (1e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 GOODPUT = "relative throughput"
 
 TIMERS = {"last packet": True, "first packet": False}
-"""What starts the sender's timer, and the parameter `timer_after_last` of it."""
+"""Packet that starts the sender's timer, with its parameter `timer_after_last`."""
 DEFAULT_TIMER = "last packet"
-"""The preset's reading."""
+"""Reading of the preset."""
 PER_PACKET, FOR_ALL = "for each packet", "for all packets"
-"""What the NAK interval is for."""
+"""Scope of the NAK interval."""
 
 _QUICK_LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 
 
 def chain_of_messages(count: int, size: int = MESSAGE_BYTES) -> pd.DataFrame:
-    """Return messages from one host to the other, each after the one before."""
+    """Return messages between two hosts, one after the other."""
     return workload.messages([("h0", "h1", size, 0, None, (i - 1,) if i else ()) for i in range(count)])
 
 
 def losing(loss: float) -> tuple[Loss, ...]:
-    """Return the loss of packets and of replies, each on the link by which it leaves its host."""
+    """Return random loss of packets and replies, on the links by which they leave their hosts."""
     return (Loss(data=loss, control=loss, links=(("h0", "s0"), ("h1", "s0"))),)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The varied parameters; labels of the table."""
+    """The varied parameters, which label the table."""
 
     variant: str
     timeout_ps: int
@@ -79,22 +79,22 @@ _QUICK_RUNS = {
     **{Setting(variant, SHORT, 5e-3): 1 for variant in VARIANTS},
     **{Setting(variant, SHORT, 1e-2): 3 for variant in VARIANTS},
 }
-"""Runs at quick scale where a claim needs many timeouts; these runs are as long as at paper scale."""
+"""Number of runs at quick scale for claims that need many timeouts; these are as long as at paper scale."""
 
 
 class LossSweep(Experiment):
     """Messages under random loss, for every variant, timeout and loss rate: the data of figures 2, 3, 6 and 7.
 
-    A point is a setting. Its rows are those of several runs; the column `run` numbers them.
+    A point is a setting, with rows of several runs, numbered in the column `run`.
     """
 
     name = "igbn.sweep"
     repetition = "run"
     messages: Mapping[str, int] = MappingProxyType({"quick": 20, "paper": 100})
-    """Messages of a run, by scale."""
+    """Messages per run, by scale."""
 
     def settings(self, scale: str) -> list[Setting]:
-        """Return the settings to simulate; a figure may choose among them."""
+        """Return the settings to simulate, which figures may restrict."""
         losses = LOSSES if scale == "paper" else _QUICK_LOSSES
         timers = TIMERS if scale == "paper" else (DEFAULT_TIMER,)
         return [
@@ -106,7 +106,7 @@ class LossSweep(Experiment):
         ]
 
     def runs(self, setting: Setting, scale: str) -> int:
-        """Return the number of runs of a setting: more where timeouts are long and rare, and chance decides."""
+        """Return the number of runs of a setting: more if timeouts are long and rare."""
         if scale == "quick":
             return _QUICK_RUNS.get(setting, 1)
         if setting.nak_interval == FOR_ALL:
@@ -167,7 +167,7 @@ class LossSweep(Experiment):
 
 
 def alone_ps(result: Result) -> int:
-    """Return the time of a message without loss: until its last byte is there and the ACK is back."""
+    """Return the time of a message without loss, until the sender has the last ACK."""
     plan, scheme = result.plan, result.plan.scheme
     full = scheme.payload_bytes
     there_ps = int(base_fct_ps(plan.fabric, plan.src[0], plan.dst[0], full, full, scheme.header_bytes))
@@ -178,12 +178,12 @@ def alone_ps(result: Result) -> int:
 
 
 def of_reading(table: pd.DataFrame, timer: str = DEFAULT_TIMER, nak_interval: str = PER_PACKET) -> pd.DataFrame:
-    """Return the rows of one reading of the timer, and of one of the NAK interval."""
+    """Return the rows of one reading of the timer and one of the NAK interval."""
     return table[having(table, timer=timer, nak_interval=nak_interval)]
 
 
 def timers_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of each reading of the timer that the table has, the preset's first."""
+    """Return the rows of each reading of the timer in the table, the preset's first."""
     return {timer: of_reading(table, timer) for timer in TIMERS if (table["timer"] == timer).any()}
 
 
@@ -193,9 +193,9 @@ def first_reading(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def runs_of(table: pd.DataFrame, variant: str, timeout_ps: int, loss: float) -> pd.DataFrame:
-    """Return the runs of a setting: a row each, a column for each quantity; empty if the table has no such setting.
+    """Return the runs of a setting, one per row with a column per quantity; empty if there are none.
 
-    The table is of one reading.
+    The table must be of one reading.
     """
     chosen = having(table, variant=variant, timeout_ps=timeout_ps) & np.isclose(table["loss"], loss)
     return pivoted(table, "run", chosen)
@@ -207,7 +207,7 @@ def go_back_n_runs(table: pd.DataFrame, loss: float) -> pd.DataFrame:
 
 
 def mean(runs: pd.DataFrame) -> float:
-    """Return the relative throughput of all runs together: the mean is taken over times, as all carry the same data."""
+    """Return the relative throughput of all runs together, from the mean of times, as all carry the same data."""
     return float(1.0 / (1.0 / runs[GOODPUT]).mean()) if len(runs) else float("nan")
 
 
@@ -217,7 +217,7 @@ def mean_at(table: pd.DataFrame, variant: str, timeout_ps: int, loss: float) -> 
 
 
 def throughput(variant: str, timeout_ps: int, loss: float) -> Callable[[pd.DataFrame], float]:
-    """Return the measurement of a claim on one setting: `mean_at`."""
+    """Return a function that measures `mean_at` of a setting, for claims."""
     return partial(mean_at, variant=variant, timeout_ps=timeout_ps, loss=loss)
 
 
@@ -229,24 +229,24 @@ def by_variant(table: pd.DataFrame, timeout_ps: int, loss: float) -> dict[str, f
 def by_loss(
     table: pd.DataFrame, measure: Callable[[float], float], low: float = 0.0, high: float = 1.0
 ) -> dict[str, float]:
-    """Return a function's value for each loss rate of the table from `low` to `high`, in rising order."""
+    """Return a function's values for the table's loss rates from `low` to `high`, in ascending order."""
     losses = np.sort(table["loss"].unique())
     return {f"p = {loss:g}": measure(loss) for loss in losses if low <= loss <= high}
 
 
 def spread(values: Iterable[float]) -> float:
-    """Return the gap between the greatest and the least."""
+    """Return the difference between the largest and the smallest value."""
     known = list(values)
     return max(known) - min(known)
 
 
 def median(runs: pd.DataFrame) -> str:
-    """Return the relative throughput of the run in the middle, in words."""
+    """Return the median run's relative throughput, in words."""
     return f"median run {show(float(runs[GOODPUT].median()), '%')} of {len(runs)} runs"
 
 
 def rate_of_timeouts(runs: pd.DataFrame) -> float:
-    """Return the timeouts for each message."""
+    """Return the timeouts per message."""
     return float(runs["timeouts"].sum() / runs["messages"].sum())
 
 

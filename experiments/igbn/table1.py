@@ -13,7 +13,7 @@ _PUBLISHED = {
     "ACK interval": 256 * 1024,
     "NAK interval": us(500),
 }
-"""Its "40GB" are 40 Gb/s (section I), its KB and MB powers of two, as its 256 packets for 256 KB."""
+""""40GB" are 40 Gb/s (section I); KB and MB are powers of two, since 256 KB are 256 packets."""
 
 
 def _as_run(table: pd.DataFrame) -> Measured:
