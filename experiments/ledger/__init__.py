@@ -1,1 +1,1 @@
-"""Computed tables, their verdicts, and whether they stand: scores, reports, notebooks."""
+"""Computed tables, their verdicts, and their validity: scores, reports, notebooks."""

@@ -1,9 +1,9 @@
 """``python -m rdmacc.experiments.ledger [NAME ...]``: rewrite the ledger and everything generated from it.
 
-Prints what has changed. Names are experiments or groups; without any, all that have a table. Before the names,
-``verdicts`` keeps the digests of behaviour, which take long, and only judges the tables again. ``history`` dates
-bands and defaults that are new; ``quotes FOLDER`` compares the quotes with the papers' texts; ``notebook PAPER``
-writes the first draft of a paper's notebook.
+Prints the changes. Names are experiments or groups; default: all that have a table. With ``verdicts`` before the names,
+tables are only judged again, and the digests of behaviour, which take long, are kept. ``history`` dates new bands and
+defaults; ``quotes FOLDER`` compares the quotes with the papers' texts; ``notebook PAPER`` writes the first draft of a
+paper's notebook.
 """
 
 import sys

@@ -1,10 +1,9 @@
 """When bands and defaults were chosen.
 
-``python -m rdmacc.experiments.ledger history`` keeps each paper's ``data/history.json``: for each claim the numbers of
-its band and since when they are these, and when the figure's first table came; for each question its default, and
-since when; how many commits the history lacks of those that a table was computed from. A band that is younger than the
-table was chosen with results in sight, and so was one that is not in the file or has other numbers there, unless the
-paper states it (`Claim.chosen`).
+``python -m rdmacc.experiments.ledger history`` updates each paper's ``data/history.json``: for each claim the numbers
+of its band with their date, and the date of the figure's first table; for each question its default with its date; and
+how many of the commits that computed a table are missing from the history. A band that is younger than the table, not
+in the file, or different there was chosen with results in sight, unless the paper states it (`Claim.chosen`).
 """
 
 import json
@@ -35,7 +34,7 @@ def _path(paper: str) -> Path:
 
 
 def numbers_of(claim: Claim) -> list[str]:
-    """Return the numbers that decide a claim, whatever its words: its bands' limits and slacks."""
+    """Return the numbers that decide a claim: limits and slacks of its bands."""
     parts = [part for band in (claim.band, claim.direction) if band is not None for part in band.leaves()]
     found = [(one.low, one.high) if isinstance(one, Number) else (getattr(one, "slack", 0.0),) for one in parts]
     return sorted({f"{one:.6g}" for numbers in found for one in numbers})
@@ -60,7 +59,7 @@ def chosen(one: Claim | Question, paper: str) -> Chosen:
 
 
 def elsewhere(paper: str) -> dict[str, str]:
-    """Return the figures whose tables were computed, in part, from commits that the history lacks, and how many."""
+    """Return the figures whose tables were partly computed from commits missing in the history, and their number."""
     return dict(_recorded(paper).get("elsewhere", {}))
 
 
@@ -74,10 +73,10 @@ def _lacking(paper: str) -> dict[str, str]:
 
 
 def write() -> None:
-    """Add today's date to what is new or has changed, and to the first table of a figure.
+    """Date new and changed entries, and the first table of a figure, today.
 
-    A claim without the date of its table has that of the figure's other claims; if none has one and the ledger knows
-    the figure, the date stays empty. A claim that is new in a figure with results gets no dates: it came with them in
+    A claim without a date of its table gets that of the figure's other claims; if none has one and the ledger knows the
+    figure, the date stays empty. A new claim on a figure with results gets no dates, because it was made with them in
     sight.
     """
     today = datetime.now(UTC).isoformat(timespec="seconds")

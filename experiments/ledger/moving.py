@@ -1,4 +1,4 @@
-"""Four networks in motion, for the report and the documentation: an incast, a pause storm, a detour, a failed link."""
+"""Four animated networks for the report and the documentation: an incast, a pause storm, a detour, a failed link."""
 
 from collections.abc import Callable, Container
 from pathlib import Path
@@ -10,16 +10,16 @@ from rdmacc.results.result import Result
 
 
 class Scene(NamedTuple):
-    """A network to watch."""
+    """An animated network."""
 
     name: str
     title: str
     text: str
-    """What one sees."""
+    """Caption."""
     figure: str
-    """The figure of the report whose page shows it."""
+    """The figure whose page in the report shows it."""
     bin: str
-    """Length of a period."""
+    """Simulated time per frame."""
     scenario: Callable[[], Scenario]
 
 
@@ -76,7 +76,7 @@ SCENES = (
 
 
 def write_scenes(folder: Path, figures: Container[str] | None = None) -> dict[str, Result]:
-    """Simulate the scenes of some figures, or all, write their pages into a folder, and return the results."""
+    """Simulate the scenes of the given figures, or all, write their pages into a folder, and return the results."""
     results = {}
     for scene in SCENES:
         if figures is None or scene.figure in figures:

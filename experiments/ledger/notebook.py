@@ -1,4 +1,4 @@
-"""A paper in a notebook: its figures, its claims and their cost, from the bundled tables."""
+"""A paper in a notebook: its figures, claims and cost, from the bundled tables."""
 
 import json
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from rdmacc.sweep.store import read_table
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """Claims of a paper with their verdicts, figure by figure. A notebook shows them as a table."""
+    """Claims of a paper with their verdicts, by figure; notebooks show them as a table."""
 
     frame: pd.DataFrame
     """A row of `rdmacc.experiments.framework.claim.CHECK_COLUMNS` for each claim, and its `experiment`."""
@@ -50,8 +50,7 @@ class Claims:
 class Paper:
     """A paper's figures in a notebook; `name` is the group of its experiments, such as "dart".
 
-    Tables at paper scale come with rdmacc. A missing one is computed at quick scale, as the picture's caption says, and
-    kept in the store.
+    Tables at paper scale come with rdmacc. A missing one is computed at quick scale, as the caption says, and stored.
 
     >>> paper = Paper("igbn")
     >>> paper.scale("fig2")
@@ -121,11 +120,11 @@ class Paper:
         return by_reading(self.name)
 
     def draw_map(self) -> None:
-        """Draw which claims depend on the reading of the paper (see `rdmacc.experiments.ledger.reading_map`)."""
+        """Draw the claims that depend on the reading of the paper (see `rdmacc.experiments.ledger.reading_map`)."""
         _show(draw_map(self.name), f"Claims by readings of {PAPERS[self.name].name}, coloured by verdict")
 
     def effort(self) -> pd.DataFrame:
-        """Return what the tables that come with rdmacc took, a row for each: `points, packet-hops, simulated (ms)`."""
+        """Return the cost of each bundled table: `points, packet-hops, simulated (ms)`."""
         rows = []
         for one in select(self.name):
             if summary_path(one.name).exists():
@@ -146,7 +145,7 @@ def _show(figure: Any, alt: str, note: str = "") -> None:
 
 
 def write_draft(paper: str, folder: Path) -> Path:
-    """Write a paper's first notebook: each figure, what it shows and its claims; the text is yours to write."""
+    """Write the draft of a paper's notebook: each figure with its description and claims, without text."""
     about, path = PAPERS[paper], folder / f"{paper}.ipynb"
     cells = [
         ("markdown", f"# {about.title}\n\n{about.authors}, {about.reference}. Rerun: {about.covers}."),

@@ -1,4 +1,4 @@
-"""One renderer for the report of a reproduction, the claims in a notebook and the pages on the papers."""
+"""The renderer of reproduction reports, claims in notebooks and the pages on papers."""
 
 import inspect
 import re
@@ -24,12 +24,12 @@ MARKS = {
 }
 """Symbols of the outcomes."""
 KINDS = dict(zip(Outcome, ("holds", "direction", "undecided", "fails", "open"), strict=True))
-"""Class of each outcome in the pages' style."""
+"""CSS class of each outcome."""
 
 
 @cache
 def templates() -> Environment:
-    """Return the environment that renders them: HTML is escaped, a name that is not given is an error."""
+    """Return the template environment: HTML is escaped, undefined names are errors."""
     folder = Path(__file__).parent / "templates"
     found = Environment(
         loader=FileSystemLoader(folder), autoescape=select_autoescape(), undefined=StrictUndefined, trim_blocks=True
@@ -47,18 +47,18 @@ def page(template: str, /, **values: Any) -> str:
 
 
 def about(one: Any) -> list[str]:
-    """Return the docstring of a figure's module, or of a module, by paragraph and list item: network, omissions."""
+    """Return the docstring of a module, or of a figure's module, split into paragraphs and list items."""
     text = inspect.cleandoc((one if isinstance(one, ModuleType) else sys.modules[type(one).__module__]).__doc__ or "")
     return [" ".join(part.split()) for part in re.split(r"\n\n|\n(?=- )", text)]
 
 
 def cell(text: str) -> str:
-    """Return a text as a cell of a table in Markdown."""
+    """Escape a text for a cell of a Markdown table."""
     return text.replace("|", "\\|")
 
 
 def claim_rows(checks: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return the checks under the default reading as records, with their marks and the verdicts of other readings."""
+    """Return the checks under the default reading as records, with marks and the verdicts under other readings."""
     others = {one: found.set_index("id")["verdict"] for one, found in checks.items() if one != DEFAULT}
     rows: list[dict[str, Any]] = checks[DEFAULT].to_dict("records") if checks else []  # type: ignore[assignment]
     for row in rows:

@@ -1,4 +1,4 @@
-"""The pages on the papers, written from the ledger: the README's score, `docs/papers.md`, and one for each paper."""
+"""Pages on the papers, written from the ledger: the README's score, `docs/papers.md`, and a page for each paper."""
 
 import re
 import sys
@@ -26,7 +26,7 @@ _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 
 
 def with_score(readme: str) -> str:
-    """Return the README's text with the current score, tables that stand and the comparison with other simulators."""
+    """Return the README's text with the current score, valid tables and the comparison with other simulators."""
     score = page("score.md", score=score_text(), standing=standing_text(is_short=True))
     return filled(readme, "score", f"{score}\n[Validation](docs/validation.md): {summary_text()}\n")
 
@@ -39,7 +39,7 @@ def papers_page() -> str:
 
 
 def page_of(paper: str) -> str:
-    """Return the page on a paper, in Markdown: what does not hold by cause, its questions, all claims, a letter."""
+    """Return the Markdown page on a paper: failing claims by cause, open questions, all claims, a letter."""
     claims = [row for one in select(paper) for row in _rows(paper, one)]
     own = [row for row in claims if row["by"] == By.PAPER.value]
     counted, causes = Counter(row["verdict"] for row in own), _causes(paper, claims)
@@ -61,7 +61,7 @@ def page_of(paper: str) -> str:
 
 
 def _linked(text: str, here: str) -> str:
-    """Return a paper's page with a link at every claim and figure that it names."""
+    """Link every claim and figure named on a paper's page."""
     pages = {claim.id: one.name.partition(".")[0] for one, claim in claims_of()}
     ids = {id_: "" if paper == here else f"{paper}.md" for id_, paper in pages.items()}
     names = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
@@ -72,7 +72,7 @@ def _linked(text: str, here: str) -> str:
 
 
 def _made(one: Experiment) -> dict[str, Any]:
-    """Return the provenance of an experiment's bundled table and its number of seeds, or nothing."""
+    """Return the provenance and number of seeds of an experiment's bundled table; empty if there is none."""
     path = summary_path(one.name)
     if not path.exists():
         return {}
@@ -81,7 +81,7 @@ def _made(one: Experiment) -> dict[str, Any]:
 
 
 def _rows(paper: str, one: Experiment) -> Iterator[dict[str, Any]]:
-    """Return an experiment's claims as the ledger has them, and other verdicts under other readings."""
+    """Yield an experiment's claims from the ledger, with differing verdicts under other readings."""
     readings = (DEFAULT, *recorded(one.name).get("claims", {}))
     known = {row["id"]: row for row in claim_rows({reading: checks(one, reading) for reading in readings})}
     for claim in one.claims:
@@ -93,9 +93,9 @@ def _rows(paper: str, one: Experiment) -> Iterator[dict[str, Any]]:
 
 
 def _causes(paper: str, claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the paper's causes with what does not hold, or has the right sign only, because of each.
+    """Return the paper's causes, each with the claims that it makes fail, or hold in direction only.
 
-    What several claims of a cause say in the same words stands at its head, once.
+    Sentences that several claims of a cause share are stated once, at its head.
     """
     missed = {
         row["id"]: (row["verdict"], _SENTENCE.split(row["why"]))
@@ -119,7 +119,7 @@ def _causes(paper: str, claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def sample_page(page: str) -> str:
-    """Return the page on a sample of claims with their sentences and bands; why each is right stands only there."""
+    """Update sentences and bands in the page on a sample of claims, which also has the reason for each."""
     papers = {claim.id: (one.name.partition(".")[0], claim) for one, claim in claims_of()}
 
     def row(found: re.Match[str]) -> str:
@@ -131,7 +131,7 @@ def sample_page(page: str) -> str:
 
 
 def write() -> None:
-    """Write the score into the README, and the pages on the papers, where they are: in a checkout."""
+    """Write the README's score and the pages on the papers, if this is a checkout."""
     readme, pages = _ROOT / "README.md", _ROOT / "docs"
     if (pages / "papers.md").exists():
         readme.write_text(with_score(readme.read_text(encoding="utf-8")), encoding="utf-8")

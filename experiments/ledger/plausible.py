@@ -1,8 +1,8 @@
 """Simple workloads for every scheme with its defaults: lone messages, incasts, long flows that join one by one.
 
-If a scheme does badly here, the cause is its design, which its page in the guide explains, or a bug. Three bounds count
-as green: a lone message within 5% of the ideal, an incast at 90% of the link's payload capacity, and Jain's index of
-0.9 after 100 round trips.
+If a scheme does badly here, the cause is its design, which its page in the guide explains, or a bug. Green means: a
+lone message within 5% of the ideal, an incast at 90% of the link's payload capacity, and Jain's index of 0.9 after 100
+round trips.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ MOST_SLOWDOWN, LEAST_GOODPUT, LEAST_JAIN = 1.05, 0.9, 0.9
 _SIZES = {"10 kB": 10_000, "1 MB": 1_000_000}
 _LONG_FLOWS = 4
 _RTTS = 100
-"""Round trips between joining flows, and of a measurement."""
+"""Round trips between joining flows, and per measurement."""
 _AFTER = (100, 400, 1600)
-"""Round trips from the last flow that joins to each measurement of the shares."""
+"""Round trips from the last join to each measurement of the shares."""
 _DRAWS = 3
 _SPREAD = 0.05
-"""Runs of the long flows, in each of which delays of links are drawn within this share: equal ones lock phases."""
+"""Relative range of the link delays drawn for each run of the long flows: equal delays lock phases."""
 _PATIENCE = 20
 """A run ends after this many times the duration of the workload at line rate."""
 
@@ -51,14 +51,14 @@ class Plausibility:
     scheme: str
     rate_bps: float
     slowdown: dict[str, float]  # by hops and size, such as "2 hops, 10 kB"
-    goodput: dict[str, float]  # of a whole incast, over the link's payload capacity
+    goodput: dict[str, float]  # of a whole incast, relative to the link's payload capacity
     dropped: dict[str, int]
     resent: dict[str, int]
-    shares: dict[int, list[tuple[float, ...]]]  # of the long flows, a tuple a draw, by round trips after the last join
+    shares: dict[int, list[tuple[float, ...]]]  # of the long flows, per draw, by round trips after the last join
 
     @property
     def jain(self) -> dict[int, list[float]]:
-        """Jain's indices of the long flows' shares, one for each draw."""
+        """Jain's indices of the long flows' shares, one per draw."""
         return {after: [jain(shares) for shares in draws] for after, draws in self.shares.items()}
 
     @property
@@ -104,10 +104,10 @@ def measure(scheme: str | Scheme, rate: Any, *, engine: str = "auto") -> Plausib
 
 
 def golden_digest(name: str, engine: str = "auto") -> str:
-    """Return the digest of a scheme's golden runs, three short ones: any change of its behaviour shows here.
+    """Return the digest of a scheme's three golden runs, which any change of its behaviour changes.
 
     They are an incast, a permutation over many paths with loss, and a bidirectional all-to-all on a small buffer, in
-    which a link fails and comes back, and another one is slow.
+    which one link fails and comes back, and another one is slow.
     """
     star, tree = topology.star(9, rate=RATES[0]), topology.fat_tree(4, rate=RATES[2])
     leaves = topology.leaf_spine(leaves=2, spines=2, hosts_per_leaf=3, rate=RATES[1], buffer="1500kB")
@@ -144,12 +144,12 @@ def _incast_share(result: Result, line_bps: float, scheme: Scheme) -> float:
     if flows["fct_ps"].isna().any():
         return 0.0
     ideal_ps = float(flows["size_bytes"].sum()) * 8e12 / _payload_bps(line_bps, scheme)
-    first_ps = float(result.plan.qp_base_delay_ps.max())  # until the first packet arrives, the link is idle
+    first_ps = float(result.plan.qp_base_delay_ps.max())  # the link is idle until the first packet arrives
     return ideal_ps / (float(flows["fct_ps"].max()) - first_ps)
 
 
 def _shares(rate: Any, line_bps: float, scheme: Scheme, engine: str, seed: int) -> dict[int, tuple[float, ...]]:
-    """Return the long flows' shares of the payload capacity, each over 100 round trips, by when these begin."""
+    """Return the long flows' shares of the payload capacity, each over 100 round trips, by their start."""
     graph, draw = topology.star(_LONG_FLOWS + 1, rate=rate), np.random.default_rng(seed)
     for _, _, link in graph.edges(data=True):
         link["delay_ps"] = int(us(1) * draw.uniform(1 - _SPREAD, 1 + _SPREAD))
@@ -192,24 +192,24 @@ def _row(one: Plausibility, mark: str) -> tuple[str, ...]:
 
 
 def _range(values: Sequence[float]) -> str:
-    """Return the least and the largest of the draws, once if they are alike."""
+    """Return the range of the draws; one number if both ends are equal."""
     low, high = f"{min(values):.2f}", f"{max(values):.2f}"
     return low if low == high else f"{low} to {high}"
 
 
 def text(found: Sequence[Plausibility]) -> str:
-    """Return a table for the terminal; numbers that are not green are between stars."""
+    """Return a table for the terminal, with stars around numbers that are not green."""
     return table(list(_HEADERS), [_row(one, "*") for one in found], "<" + ">" * (len(_HEADERS) - 1))
 
 
 def fill(page: str, found: Sequence[Plausibility]) -> str:
-    """Return a page with the table in its block."""
+    """Return a page with its table updated."""
     names = dict.fromkeys(one.scheme for one in found)
     digests = "".join(f"<!-- golden runs: {name} {golden_digest(name)} -->\n" for name in names)
     return filled(page, "plausible", f"{markdown(found)}\n\n{digests}")
 
 
 def markdown(found: Sequence[Plausibility]) -> str:
-    """Return the same as a Markdown table; numbers that are not green are bold."""
+    """Return a Markdown table; numbers that are not green are bold."""
     lines = ["| " + " | ".join(_HEADERS) + " |", "|" + "---|" * len(_HEADERS)]
     return "\n".join([*lines, *("| " + " | ".join(_row(one, "**")) + " |" for one in found)])

@@ -1,4 +1,4 @@
-"""An experiment in a terminal: its numbers, its claims, and how they were computed."""
+"""Terminal output of an experiment: numbers, claims, and how they were computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
 
 _MANY = 16
-"""With more points than this, each point is a row instead of a column."""
+"""Number of points above which each is a row instead of a column."""
 
 
 def scalars_text(numbers: pd.DataFrame) -> str:
@@ -55,7 +55,7 @@ def surprises_in(checks: pd.DataFrame) -> list[str]:
 
 
 def match_text(checks: pd.DataFrame) -> str:
-    """Return whether all verdicts match the record, or which do not."""
+    """Return a note that all verdicts match the record, or which do not."""
     ids = surprises_in(checks)
     if not ids:
         return "all verdicts match the record"
@@ -63,7 +63,7 @@ def match_text(checks: pd.DataFrame) -> str:
 
 
 def checks_text(checks: pd.DataFrame) -> str:
-    """Return the claims, each with the published and the measured value, and the number of each verdict."""
+    """Return the claims with published and measured values, and the count of each verdict."""
     lines = []
     for row in checks.to_dict("records"):
         lines.append(f"[{_verdict(row)}] {row['id']} ({row['place']})")
@@ -83,7 +83,7 @@ def checks_text(checks: pd.DataFrame) -> str:
 
 
 def under_reading(checks: pd.DataFrame, default: pd.DataFrame) -> pd.DataFrame:
-    """Return checks under another reading, with the default reading's verdicts as the record."""
+    """Return checks under another reading, compared with the default reading's verdicts."""
     recorded = default.set_index("id")["verdict"].reindex(checks["id"]).to_numpy()
     differs = checks["verdict"].to_numpy() != recorded
     why = [f"with the default reading: {was}" if other else "" for was, other in zip(recorded, differs)]
@@ -136,6 +136,6 @@ def effort_text(reused: int, points: int, effort: Mapping[str, Any], packet_hops
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame's rows as JSON data; a missing value is null."""
+    """Return a frame's rows as JSON data, with null for missing values."""
     rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
     return rows

@@ -1,4 +1,4 @@
-"""Quotes of the papers' sentences, compared with the papers' texts, which do not come with rdmacc."""
+"""Compare quotes with the papers' texts, which are not part of rdmacc."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ _OMITTED = re.compile(r"\s*(?:\.\.\.|\u2026|\[[^\]]*\])\s*")
 
 
 def _plain(text: str) -> str:
-    """Return ASCII letters and digits alone: extracted texts differ in spaces, hyphens, ligatures and formulas."""
+    """Keep only ASCII letters and digits: extracted texts differ in spaces, hyphens, ligatures and formulas."""
     text = _MARKUP.sub(" ", text)
     return "".join(one for one in unicodedata.normalize("NFKC", text).casefold() if one.isascii() and one.isalnum())
 

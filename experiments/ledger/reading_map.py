@@ -1,6 +1,6 @@
 """A map of a paper's claims by reading, coloured by verdict.
 
-It shows authors which of a paper's sentences decide the results of others.
+It shows authors which sentences of a paper decide other results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WIDTH = 72
 
 
 def draw_map(paper: str) -> Figure:
-    """Draw the claims whose verdict depends on a reading, by reading; white where a figure was not run under it."""
+    """Draw the claims whose verdict depends on a reading; white if a figure was not run under it."""
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch, Rectangle
 

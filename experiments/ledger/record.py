@@ -1,13 +1,13 @@
 """The ledger: the verdict of each bundled table on each claim, and the digests of today's behaviour.
 
-Each paper has a ``data/ledger.jsonl``, a line for each figure. Tests judge the tables again and compare every number:
-they notice a claim that measures something else, whatever its verdict. ``python -m rdmacc.experiments.ledger`` writes
-the files again.
+Each paper has a ``data/ledger.jsonl``, one line per figure. Tests judge the tables again and compare every number, so
+they notice a changed measurement even if the verdict is the same. ``python -m rdmacc.experiments.ledger`` rewrites the
+files.
 
 A table depends on behaviour, not on source. Each table at paper scale is stored with digests of the figure's table at
 quick scale and of its canaries, short runs that reach states only the paper scale reaches. While today's code gives the
-same digests, the table stands; otherwise it is stale, and is named. Canaries stop early, so a nightly test also makes
-whole runs again and compares their rows.
+same digests, the table is valid; otherwise it is reported as stale. Canaries stop early, so a nightly test also repeats
+whole runs and compares their rows.
 """
 
 import hashlib
@@ -29,11 +29,11 @@ from rdmacc.experiments.framework.registry import EXPERIMENTS, load_summary, sel
 from rdmacc.sweep.store import Store, read_table, write_atomically
 
 _DIGITS = 6
-"""Significant digits that count: the last bits of a mean depend on the processor."""
+"""Significant digits compared, because the last bits of a mean depend on the processor."""
 QUICK = "quick"
 """Name of the digest of the quick table."""
 _CANARIES: dict[tuple[type[Experiment], str], str] = {}
-"""Digests by the class that has the points and the canary's name: figures that share points share canaries."""
+"""Digests by the class of the points and the canary's name: figures that share points share canaries."""
 
 
 def ledger_path(name: str) -> Path:
@@ -58,7 +58,7 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the verdict, the measured value and the margin from the bundled table, by reading and claim."""
+    """Return verdict, measured value and margin from the bundled table, by reading and claim."""
     table = load_summary(one.name)
     if table is None:
         raise ConfigError("table", one.name, "an experiment with a bundled table")
@@ -78,7 +78,7 @@ def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def checks(one: Experiment, reading: str = DEFAULT) -> pd.DataFrame:
-    """Return what `Experiment.check` gives of the bundled table under a reading, from the ledger; empty if not run."""
+    """Return the result of `Experiment.check` on the bundled table, from the ledger; empty if not run."""
     lines = recorded(one.name).get("claims", {}).get(reading, {})
     rows = []
     for claim in (each for each in one.claims if each.id in lines):
@@ -101,7 +101,7 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, float | None]]:
 
 
 def line_of(one: Experiment, is_judged_only: bool = False) -> dict[str, Any]:
-    """Compute an experiment's line; if it is only judged again, with the digests that it has."""
+    """Compute an experiment's line; if it is only judged again, keep its digests."""
     now = recorded(one.name).get("now", {}) if is_judged_only else behaviour(one)
     return {"experiment": one.name, "made": made_with(one), "now": now, "claims": judged(one)}
 
@@ -124,7 +124,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def write(names: Iterable[str] = (), is_judged_only: bool = False) -> list[str]:
-    """Rewrite the ledger, and return the changes; if the tables are only judged again, with the digests as they are."""
+    """Rewrite the ledger, and return the changes; if the tables are only judged again, keep the digests."""
     chosen = [one for name in names for one in select(name)] or list(EXPERIMENTS.values())
     changed = []
     for one in (each for each in chosen if summary_path(each.name).exists()):
@@ -139,7 +139,7 @@ def write(names: Iterable[str] = (), is_judged_only: bool = False) -> list[str]:
 
 
 def digest_of(table: pd.DataFrame) -> str:
-    """Return the digest of a table: its rows, in whatever order of points, numbers to six significant digits."""
+    """Return the digest of a table, independent of the order of points, with six significant digits."""
     found = hashlib.sha256()
     table = table.sort_values(["point", "quantity"], kind="stable")
     for name in sorted(table.columns):
@@ -168,6 +168,6 @@ def behaviour(one: Experiment, store: Store | None = None) -> dict[str, str]:
 
 
 def made_with(one: Experiment) -> dict[str, str] | None:
-    """Return the digests that the code gave which computed the bundled table; None if they are not known."""
+    """Return the digests stored with the bundled table; None if unknown."""
     found = read_table(summary_path(one.name))[1].get("behaviour")
     return None if found is None else {str(name): str(value) for name, value in found.items()}

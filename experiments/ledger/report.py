@@ -1,7 +1,7 @@
-"""The report of a reproduction: static HTML that needs no server and no network, a page for each figure.
+"""The report of a reproduction: static HTML that needs no server and no network, with a page for each figure.
 
-``index.html`` has the score and a thumbnail of every figure; each figure's page its picture, its claims with verdicts
-and reasons, its numbers and how they were made. ``report.json`` has all verdicts, to compare two reports.
+``index.html`` has the score and thumbnails; each figure's page has the plot, the claims with verdicts and reasons, the
+numbers and their provenance. ``report.json`` has all verdicts, for comparing two reports.
 """
 
 import json
@@ -45,18 +45,18 @@ _SHOWN = {
 
 @dataclass(eq=False)
 class Entry:
-    """A figure that was reproduced, or could not be."""
+    """A figure, reproduced or failed."""
 
     experiment: Experiment
     table: pd.DataFrame | None = None
-    """Its numbers; None if it failed."""
+    """The numbers; None if it failed."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     effort: Mapping[str, Any] = field(default_factory=dict)
-    """Where the numbers come from and what they took, as `rdmacc.sweep.Sweep` has both."""
+    """Provenance and cost of the numbers, from `rdmacc.sweep.Sweep`."""
     failure: str = ""
     """Why there are no numbers, no verdicts or no picture."""
     checks: dict[str, pd.DataFrame] = field(default_factory=dict)
-    """The claims with their verdicts by reading, the default first; empty if they cannot be judged."""
+    """The claims with their verdicts, by reading with the default first; empty if they cannot be judged."""
     is_drawn: bool = False
 
     @property
@@ -76,16 +76,16 @@ class Entry:
         return dict(zip(checks["id"].map(str), checks["verdict"].map(str), strict=True))
 
     def counts(self) -> dict[Outcome, int]:
-        """Return how many claims have each verdict that some have."""
+        """Return the number of claims per verdict, without zeros."""
         counts = count_outcomes(self.checks[DEFAULT]) if self.checks else {}
         return {outcome: count for outcome, count in counts.items() if count}
 
 
 class Report:
-    """A report in a folder, complete after each figure that is added.
+    """A report in a folder, complete after each added figure.
 
-    `planned` has the figures in the order of the pages; `since` is another report, or its folder: the front page says
-    which verdicts have changed since. A folder with anything but a report is refused.
+    `planned` has the figures in the order of the pages; the front page lists verdicts that changed `since` another
+    report or its folder. A folder with anything but a report is refused.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Report:
 
         If it cannot be judged or drawn, its page says so, with the error.
         """
-        if not self._added:  # first the file that marks the folder as a report's, in case this is interrupted
+        if not self._added:  # first mark the folder as a report's, in case this is interrupted
             self._write_verdicts()
         self._added[entry.name] = entry
         if entry.table is not None:
@@ -140,7 +140,7 @@ class Report:
         self._write_verdicts()
 
     def add_scenes(self) -> None:
-        """Show networks in motion on the pages of the figures that they are for."""
+        """Add animated networks to the pages of their figures."""
         write_scenes(self.folder / "moving", self._added)
         for scene in self._scenes():
             self._write(f"{scene.figure}.html", self._figure_page(self._added[scene.figure]))
@@ -152,7 +152,7 @@ class Report:
 
     @property
     def failures(self) -> dict[str, str]:
-        """The figures that are not complete, each with the reason."""
+        """The incomplete figures, with reasons."""
         return {entry.name: entry.failure for entry in self.entries if entry.failure}
 
     def changes(self) -> list[dict[str, str]]:
@@ -174,9 +174,9 @@ class Report:
         figures = self.folder / "figures"
         figures.mkdir(parents=True, exist_ok=True)
         for path in figures.glob(f"{entry.name}.*"):
-            path.unlink()  # of another run, in case this one fails
+            path.unlink()  # from another run, in case this one fails
         figure = entry.experiment.figure(table)
-        with style(), mpl.rc_context({"svg.hashsalt": "rdmacc"}):  # the same picture gives the same bytes
+        with style(), mpl.rc_context({"svg.hashsalt": "rdmacc"}):  # reproducible bytes
             figure.savefig(figures / f"{entry.name}.svg", metadata={"Date": None})
             figure.savefig(figures / f"{entry.name}.thumb.png", dpi=_THUMB_DPI)
         save(figure, figures / f"{entry.name}.png")
@@ -250,12 +250,12 @@ class Report:
 
 
 def _is_draft(path: Path) -> bool:
-    """Return whether a file is what `write_atomically` leaves behind if its process is killed."""
+    """Return whether a file was left behind by a killed `write_atomically`."""
     return path.name.startswith(".") and path.suffix == ".tmp"
 
 
 def read_verdicts(path: str | Path) -> dict[str, str]:
-    """Return the verdicts of a report, by claim; raise `ConfigError` if it is none."""
+    """Return the verdicts of a report, by claim; raise `ConfigError` if it is not a report."""
     file = Path(path) / _VERDICTS if Path(path).is_dir() else Path(path)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The number of a paper's claims that hold under each reading, and of the underlying tables that are still valid."""
+"""The numbers of a paper's claims that hold under each reading, and of underlying tables that are still valid."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ COLUMNS = (
 
 
 def by_reading(paper: str) -> pd.DataFrame:
-    """Return the verdict on every claim of a paper under each of its readings, by the bundled tables.
+    """Return the verdict on every claim of a paper under each of its readings, from the bundled tables.
 
-    By claim: `experiment`, `by`, `kind`, `chosen`, and a column for each reading, the default first; empty where the
-    table has no rows of the reading. A claim of a figure without a table is "not judged".
+    By claim: `experiment`, `by`, `kind`, `chosen`, and a column for each reading, the default first; empty if the table
+    has no rows of the reading. A claim of a figure without a table is "not judged".
     """
     names = [DEFAULT, *(one.name for one in readings_of(paper))]
     rows = {}
@@ -38,9 +38,9 @@ def by_reading(paper: str) -> pd.DataFrame:
 
 
 def _under_each(paper: str) -> pd.DataFrame:
-    """Return the verdicts on a paper's own claims under the default and the readings that some table has rows of.
+    """Return the verdicts on a paper's own claims under the default and all readings with rows in some table.
 
-    Where a figure was not run under a reading, or not enough to judge the claim, the default's verdict counts.
+    If a figure was not run under a reading, or too little to judge the claim, the default's verdict counts.
     """
     found = by_reading(paper)
     own = found[found["by"] == By.PAPER.value]
@@ -54,10 +54,10 @@ def _counts(verdicts: pd.Series) -> list[int]:
 
 
 def score() -> pd.DataFrame:
-    """Return the score: a row for each paper, and for each other set-up that a paper may have run as a whole.
+    """Return the score: a row for each paper, and for each alternative set-up of a whole paper.
 
-    `least`, `most` and `under all` count the claims that hold over the readings that the text allows; they are the same
-    in all rows of a paper.
+    `least`, `most` and `under all` count the claims that hold over the readings that the text allows; they are equal in
+    all rows of a paper.
     """
     rows = {}
     for paper, one in PAPERS.items():
@@ -76,13 +76,13 @@ def score() -> pd.DataFrame:
 
 
 def score_text() -> str:
-    """Return the score as a table in Markdown, and the checks that we added in a sentence."""
+    """Return the score as a Markdown table, and a sentence on the checks that we added."""
     headings = [
         "", "claims", "of them identities", "hold", "least to most", "hold under all", *COLUMNS[6:],
     ]  # fmt: skip
     rows = {}
     for name, *row in score().itertuples():
-        is_paper = name in {one.name for one in PAPERS.values()}  # the range is the paper's, not a set-up's
+        is_paper = name in {one.name for one in PAPERS.values()}  # the range is a paper's, not a set-up's
         spread = [f"{row[3]} to {row[4]}", row[5]] if is_paper else ["", ""]
         rows[name] = [row[0], row[1], row[2], *spread, *row[6:]]
     added, late = [], []
@@ -101,7 +101,7 @@ def score_text() -> str:
 
 
 def readings_text() -> str:
-    """Return the score of the papers' own claims under each reading, as a table in Markdown."""
+    """Return the score of the papers' own claims under each reading, as a Markdown table."""
     rows = {}
     for paper, one in PAPERS.items():
         against = {each.name: each.against for each in readings_of(paper)}
@@ -120,7 +120,7 @@ def _markdown(headings: Sequence[str], rows: Mapping[str, Sequence[object]]) -> 
 def standing() -> pd.Series[bool]:
     """Return, for each bundled table of the papers, whether the code still behaves as when it was computed.
 
-    Missing where the behaviour of the code that computed the table is not known.
+    Missing if the behaviour at that time is unknown.
     """
     names = [one.name for paper in PAPERS for one in select(paper) if summary_path(one.name).exists()]
     lines = {name: recorded(name) for name in names}
@@ -129,7 +129,7 @@ def standing() -> pd.Series[bool]:
 
 
 def words_of(name: str) -> str:
-    """Return whether an experiment's bundled table stands, in words."""
+    """Return whether an experiment's bundled table is valid, in words."""
     found = standing().get(name)
     if found is None or pd.isna(found):
         return "not known: computed before we kept digests of behaviour"
@@ -137,7 +137,7 @@ def words_of(name: str) -> str:
 
 
 def standing_text(is_short: bool = False) -> str:
-    """Return how many of the tables behind the score stand, and which do not; if short, without unknown ones' names."""
+    """Return how many tables behind the score are valid, and which are not; `is_short` omits names of unknown ones."""
     found = standing()
     stale, unknown = (list(found.index[mask]) for mask in (found.eq(False).fillna(False), found.isna()))
     stands = int(found.fillna(False).sum())

@@ -1,24 +1,25 @@
-r"""A dragonfly under uniform and adversarial traffic: minimal paths, Valiant's, and those that switches choose.
+r"""A dragonfly under uniform and adversarial traffic: minimal, Valiant and adaptive routing.
 
 After Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4 and
 figure 8: a = 4 routers in a group, p = 2 hosts and h = 2 global links on each, so 9 groups and N = 72 hosts; links of
-100 Gb/s and 100 ns. Messages of one packet arrive as a Poisson process, at line rate, and switches have room for all.
-*Uniform*: to any other host. *Adversarial*: to the host at the same place in the next group.
+100 Gb/s and 100 ns. Messages of one packet arrive as a Poisson process, at line rate, and switches never drop.
+*Uniform*: to any other host. *Adversarial*: to the host with the same position in the next group.
 
-The largest load that a network carries is 1 over the load of its busiest link if hosts send at full rate. By routing:
+The largest load that a network carries is 1 over the load of its busiest link when hosts send at full rate. By routing:
 
 - adversarial, minimal: a p hosts share one global link, 1/(a p);
 - adversarial, Valiant: a p hosts use a h - 1 global links, each of which also carries second halves of other groups'
   detours, (a h - 1)/(2 a p): about half, if p = h;
-- uniform, minimal: a global link carries (a p)^2/(N - 1), which is less than 1: the hosts' own links decide;
+- uniform, minimal: a global link carries (a p)^2/(N - 1), which is less than 1, so the hosts' links are the bottleneck;
 - uniform, Valiant: every message takes two global links, (N - 1)/(2 (a p)^2).
 
 *Adaptive* is `Scheme.routing`: of the ports that lead to the receiver in the fewest hops, a switch takes the one with
-the shortest queue. That is not Kim et al.'s UGAL, which weighs a minimal path against a Valiant one. Paths never get
-longer, but for many pairs of routers two global links through a third group are as short as the direct one.
+the shortest queue. That is not Kim et al.'s UGAL, which weighs a minimal path against a Valiant one. Paths are never
+longer than minimal, but for many pairs of routers a path through a third group, with two global links, is as short as
+the direct one.
 
-Kim et al. simulate flits with credits and buffers of 16 flits; here nothing waits for room, so that at more than the
-largest load queues grow, and less may arrive than the bound.
+Kim et al. simulate flits with credits and buffers of 16 flits; here buffers are unlimited, so queues grow above the
+largest load, and throughput may be below the bound.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _LINK_PS = _PACKET_PS + 100_000
 SHARES = {"quick": (0.1, 0.8, 1.2), "paper": (0.1, 0.5, 0.8, 0.9, 0.95, 1.0, 1.1)}
 """Loads, relative to the largest."""
 ADAPTIVE = {"uniform": 1.0, "adversarial": 0.25}
-"""What the loads of adaptive routing are relative to: no closed form, about where it ends."""
+"""Reference loads of adaptive routing, which has no closed form: about its saturation."""
 
 
 def most_load(traffic: str, routing: str) -> float:
@@ -57,9 +58,9 @@ def most_load(traffic: str, routing: str) -> float:
 def links_on_average(traffic: str, routing: str) -> float:
     """Return the mean number of links on a path, from host to host; NaN for adaptive routing.
 
-    Two routers of a group, with independent places, are different with probability 1 - 1/a. In the third group, the
-    links to two given groups are at different routers with probability h (a - 1)/(a h - 1), to two neighbouring groups
-    with probability (a - 1)/(a h - 1), since a router's links lead to neighbouring groups.
+    Two independently drawn routers of a group differ with probability 1 - 1/a. In the third group, the links to two
+    given groups are at different routers with probability h (a - 1)/(a h - 1), to two neighbouring groups with
+    probability (a - 1)/(a h - 1), since a router's links lead to neighbouring groups.
     """
     apart, detours = 1 - 1 / ROUTERS, ROUTERS * GLOBAL_LINKS - 1
     if routing == "adaptive":
@@ -78,7 +79,7 @@ def _network() -> topology.Graph:
 
 
 def _work(traffic: str, routing: str, load: float, packets: int, seed: int) -> pd.DataFrame:
-    """Return a packet a message, `packets` a host on average."""
+    """Return messages of one packet, on average `packets` per host."""
     network = _network()
     work = poisson(network, _LINE_RATE.payload_bytes, load, count=packets * _N, seed=seed)
     if traffic == "adversarial":
@@ -150,7 +151,7 @@ class Dragonfly(Experiment):
         last = int(starts.max())
 
         def share(times: np.ndarray) -> float:
-            """Return the packets of these times, in the second half of arrivals, over those that links could take."""
+            """Return the number of packets in the second half of arrivals, relative to the links' capacity."""
             return int(((times > last // 2) & (times <= last)).sum()) * _PACKET_PS / (last - last // 2) / _N
 
         numbers = {

@@ -1,16 +1,16 @@
-"""A permutation and an all-to-all on 1,024 hosts: DCQCN over PFC beside NSCC that sprays, with slow links.
+"""A permutation and an all-to-all on 1,024 hosts: DCQCN over PFC against NSCC with spraying, with slow links.
 
-A fat tree with k = 16, links of 100 Gb/s and 1 us. *Permutation*: each host sends 1 MB to another, none receives from
-two. *All-to-all*: 32 groups of 32 hosts, one host of each 32 in a row, in which each sends 64 kB to every other; all
-messages start at once. One or eight links from cores down to the first aggregation switch run at a quarter of their
-rate, and no device is informed. (All 1,024 to all would be 1,047,552 messages: a message of NSCC takes 13 kB of memory
-here, so 14 GB.) At quick scale k = 4, and groups of 4.
+A fat tree with k = 16, links of 100 Gb/s and 1 us. *Permutation*: each host sends 1 MB to another one, and each
+receives from one. *All-to-all*: in 32 groups of 32 hosts, one from each 32 in a row, each host sends 64 kB to every
+other; all messages start at once. One or eight links from cores to the first aggregation switch run at a quarter of
+their rate, without notice to any device. (All 1,024 to all would be 1,047,552 messages: a message of NSCC takes 13 kB
+of memory here, so 14 GB.) At quick scale k = 4, and groups of 4.
 
-A lower bound of the last completion: what a host's link carries, and the longest path's latency, six links and five
-switches that store and forward.
+A lower bound of the last completion is the time of a host's data on its link plus the longest path's latency: six links
+and five store-and-forward switches.
 
-All send packets of NSCC's size. DCQCN has a path for each message (ECMP); *sprayed* draws each packet's path; REPS uses
-those again whose ACK was unmarked, with an ACK for each packet.
+All packets have NSCC's size. DCQCN has a path for each message (ECMP); *sprayed* draws each packet's path; REPS reuses
+paths whose ACK was unmarked, with an ACK for each packet.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ SCHEMES = {
     "NSCC, REPS": scheme("nscc", choice="reps", ack_every_bytes=1),
 }
 CASES = (("permutation", 0), ("permutation", 1), ("permutation", 8), ("all-to-all", 0), ("all-to-all", 1))
-"""Workload, and how many links are slow."""
+"""Workload, and number of slow links."""
 _PACKET_PS = (SCHEMES["NSCC, REPS"].payload_bytes + SCHEMES["NSCC, REPS"].header_bytes) * 80
 LATENCY_PS = 6 * 1_000_000 + 5 * _PACKET_PS
-"""Of a packet between pods, less its time on the first link."""
+"""Latency of a packet between pods, without its time on the first link."""
 SHARES = (*range(0, 100, 4), 99, 100)
-"""Percentiles in the table."""
+"""Percentiles stored in the table."""
 
 
 def _network(scale: str) -> topology.Graph:
@@ -45,7 +45,7 @@ def _work(traffic: str, scale: str, seed: int) -> pd.DataFrame:
 
 
 def _slow(count: int, scale: str) -> list[SlowLink]:
-    """Return the first links from cores down to the first aggregation switch, a quarter as fast."""
+    """Return the first links from cores to the first aggregation switch, slowed to a quarter."""
     most = 2 if scale == "quick" else 8
     return [SlowLink(link=(f"core{i}", "agg0"), share=0.25, both_ways=False) for i in range(min(count, most))]
 
@@ -60,7 +60,7 @@ def _over_links(rows: pd.DataFrame) -> pd.Series[float]:
 
 
 def _last(rows: pd.DataFrame, *schemes: str, is_slow: bool = False) -> pd.DataFrame:
-    """Return the last completion of each scheme, by case: all, or those with slow links."""
+    """Return the last completion of each scheme, by case, optionally only with slow links."""
     last = rows.pivot(index="case", columns="scheme", values="FCT, p100")
     return last.loc[[_case(*case) for case in CASES if case[1] or not is_slow], [*(schemes or SCHEMES)]]
 

@@ -1,22 +1,23 @@
-"""Micro-benchmarks of the receiver-driven schemes, with their registered defaults, on one common stage.
+"""Micro-benchmarks of the receiver-driven schemes, with their registered defaults, on a common network.
 
 A leaf-spine network of 144 hosts (9 racks of 16, 4 spines; hosts at 100 Gb/s, uplinks at 400 Gb/s, 200 ns a link): web
 search at 50% and 80% of the hosts' links, 2,000 messages, and an incast of 64 messages of 64 kB. At quick scale 16
 hosts (4 racks of 4, 2 spines, uplinks at 200 Gb/s), 30 messages, and an incast of 8.
 
 Slowdown is the completion time over that of the same message alone in the network, with the scheme's own packets. The
-queue is the longest of all ports of switches, in data bytes. Goodput: for web search a host's mean reception in the
-second half of the time in which messages start, for the incast the receiver's until the last completion.
+queue is the longest of all switch ports, in data bytes. Goodput: for web search, a host's mean receive rate in the
+second half of the arrival period; for the incast, the receiver's until the last completion.
 
-Where a scheme stands out at paper scale:
+Notable at paper scale:
 
 - ExpressPass: a short message waits a round trip for its first credit, then for credits at a rate in proportion to its
-  size; Aeolus sends it at once and loses some of it.
+size; Aeolus sends it at once and loses some of it.
 - REN: ports of 128 kB drop packets of line-rate bursts, and only the timeout, at least 50 us, reveals it: a message of
   100 kB then takes ten times as long.
-- Homa and RCC: only their number limits the incast's first windows, 21 kB each; RCC keeps them (`ewa_eta`).
+- Homa and RCC: the incast's first windows, 21 kB each, are only limited by their number; RCC keeps that queue
+(`ewa_eta`).
 
-Assumed: switches with 2 MB a host; links' rate and delay, the incast's size.
+Assumed: switches with 2 MB per host, the links' rate and delay, and the incast's size.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Micro-benchmarks of the sender-driven schemes, with their registered defaults.
 
-- **Convergence.** Two and four flows to one receiver start one after another, a phase apart, and stop in reverse: their
-  sizes correspond to equal shares of 90% of the link. Jain's index covers the second half of each phase in which a flow
-  has joined, the queue all of these halves.
+- **Convergence.** Two and four flows to one receiver start one after another, a phase apart, and stop in reverse order:
+  their sizes correspond to equal shares of 90% of the link. Jain's index covers the second half of each phase after a
+  join, the queue all of these halves.
 - **Incast.** 8 and 32 (paper scale: also 256 and 1,000) messages of 64 kB at once; completion times relative to the
   link's transmission time for all of them.
 - **RTT fairness.** Two long flows whose links differ in delay by ten: near over far goodput.
-- **Two bottlenecks**, as RCC's figure 1: flow 1 shares a link with flow 2 and the last hop with flow 3; max-min gives
-  each half of the link.
+- **Two bottlenecks**, as in RCC's figure 1: flow 1 shares a link with flow 2 and the last hop with flow 3; max-min
+  gives each half of the link.
 
 Assumed: links of 25 Gb/s and 1 us (2 us with two bottlenecks), phases of 2 ms (paper scale: 20 ms), switches with 2 MB
 of buffer plus 200 kB for each port.
@@ -23,7 +23,7 @@ SENDERS = (
 LINE_BPS = 25e9
 INCAST_BYTES = 64_000
 _SAMPLES = 200
-"""Samples of a run, of goodputs and queue."""
+"""Samples of goodputs and queue per run."""
 
 
 def _star(hosts: int) -> Graph:
@@ -42,7 +42,7 @@ def _two_bottlenecks() -> Graph:
 
 
 def _start_and_stop(flows: int, phase_ps: int) -> pd.DataFrame:
-    """Return flows that start a phase apart and stop in reverse, at equal shares of 90% of the link."""
+    """Return flows that start a phase apart and stop in reverse order, at equal shares of 90% of the link."""
     rows = []
     for number in range(flows):
         shares = [min(phase, 2 * flows - 2 - phase) + 1 for phase in range(number, 2 * flows - 1 - number)]
@@ -175,7 +175,7 @@ class SenderSchemes(Experiment):
 
 
 def _panel(table: pd.DataFrame, point: str, is_queue: bool, title: str, ylabel: str) -> Traces:
-    """Return a scheme's queue or goodputs in a case, with a number of the case."""
+    """Return the panel of a scheme's queue or goodputs in a case."""
     number = partial(scalar, table, point)
     if ", incast" in point:
         ratio, pauses = number("FCT, p99 over the link's"), number("PFC pauses")

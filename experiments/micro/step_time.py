@@ -1,11 +1,11 @@
-"""What a training step's time depends on: a second job, a failed link, the placement, the scheme.
+"""The time of a training step with a second job, a failed link, other placements and schemes.
 
 Llama-7B on 64 GPUs: 8 nodes of 8 GPUs, tensor parallel within a node and data parallel among the nodes, a NIC of
-400 Gb/s for each, two nodes on a leaf switch, half as many links up as down. The notebook ``step_time.ipynb`` tells of
+400 Gb/s for each, two nodes on a leaf switch, half as many links up as down. The notebook ``step_time.ipynb`` describes
 each run. At quick scale the model has two layers of a quarter of the width.
 
-A link from the first leaf fails in the backward pass, and routes follow 200 us later. The same runs without this link
-from the start, and with other paths (another seed of ECMP), tell what the failure costs from what new paths gain.
+A link from the first leaf fails in the backward pass, and routes change 200 us later. Runs without this link from the
+start, and with other paths (another ECMP seed), separate the cost of the failure from the effect of new paths.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ SCHEMES: Mapping[str, Scheme] = {
     "NSCC with REPS": scheme("nscc", choice="reps", payload_bytes=4096),
 }
 CHANGES = ("alone", "a second job", "a link down", "random placement")
-"""What both schemes go through."""
+"""Conditions of both schemes."""
 _PATHS = ("without the link", "other paths", "other paths, 2")
-"""What only DCQCN does, which has a path for each connection."""
+"""Additional conditions of DCQCN, which has one path per connection."""
 
 
 def network(has_link: bool = True) -> topology.Graph:
@@ -34,7 +34,7 @@ def network(has_link: bool = True) -> topology.Graph:
 
 
 def work(change: str, scale: str) -> pd.DataFrame:
-    """Return the step, placed as a change has it, and the second job if there is one."""
+    """Return the step under a change of conditions, with the second job if there is one."""
     model = LLAMA_7B.replace(hidden=1024, layers=2, mlp=2752, vocabulary=512) if scale == "quick" else LLAMA_7B
     hosts = topology.hosts(network())
     step = TrainingStep(model=model, data=8, tensor=8, nccl=Nccl(hosts_per_node=8)).workload(hosts)

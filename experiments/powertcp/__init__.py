@@ -1,1 +1,1 @@
-"""PowerTCP (Addanki et al., NSDI 2022): what its abstract says, and two figures that people asked about."""
+"""PowerTCP (Addanki et al., NSDI 2022): its abstract's claims, and two figures that users asked about."""

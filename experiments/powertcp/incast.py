@@ -1,11 +1,11 @@
-"""PowerTCP: incasts meet a long flow on the network of ns3-datacenter, issue #8's among them; four flows share a link.
+"""PowerTCP: incasts meet a long flow on the network of ns3-datacenter, including issue #8's; four flows share a link.
 
-h0 sends to h16 in its rack; after 1 ms others join together. "10:1, short": 10 of the rack, 64 kB each, our choice,
-with an abstract alone; "10:1, long": the same without an end, and "255:1": with 2.8 kB from each other host besides,
-both as in flow-burstExp-256.txt. "96:1, long": issue #8's, on the two pods of topology.txt: 96 hosts of the other
-racks, without an end. "Share": four long flows begin 1 ms apart (there, 100 ms), and their goodput counts from 50 to
-100 ms (quick: 10 to 20). The queue is "settled" 200 us after the incast began. The first runs were on one switch, with
-a base RTT of 4.5 us and the parameters of HPCC's simulator; shares counted sooner.
+h0 sends to h16 in its rack; after 1 ms others join together. "10:1, short": 10 of the rack, 64 kB each, a choice of
+ours, as we only have an abstract; "10:1, long": the same with endless flows, and "255:1": also 2.8 kB from every other
+host, both as in flow-burstExp-256.txt. "96:1, long": issue #8's endless flows from 96 hosts of the other racks, on the
+two pods of topology.txt. "Share": four long flows start 1 ms apart (there, 100 ms), and their goodput counts from 50 to
+100 ms (quick: 10 to 20). The queue counts as settled 200 us after the start of the incast. The first runs were on one
+switch, with a base RTT of 4.5 us and the parameters of HPCC's simulator, and measured shares sooner.
 """
 
 from ..api import *

@@ -1,11 +1,11 @@
 """PowerTCP under web search at 60%, as in the abstract and in issue #21 of ns3-datacenter.
 
-The network and the schemes are those of `powertcp.setup`. The load is on the racks' uplinks, a fourth of what the
-hosts could send (4:1). "Paper": any two of the 256 hosts. "Issue": what script-workload.sh runs when called as there.
-Its LEAF_COUNT is 2 unless given, and a host sends to its own rack and those after it: hosts of rack 0 to racks 0 and 1,
-those of rack 1 to rack 1, each as much as would load the uplinks to 60% if all crossed them. Messages arrive for 12 ms,
-40 in the issue's (quick: 2, on two pods), there 9 s; those of the first quarter do not count. "Short" is below 10 kB,
-as we read it: the abstract has no size. The tail is the 99th percentile (for 99.9, a run has too few short messages).
+The network and the schemes are those of `powertcp.setup`. The load is that of the racks' uplinks, which carry a quarter
+of the hosts' rate (4:1). "Paper": any two of the 256 hosts. "Issue": script-workload.sh as called there. Its LEAF_COUNT
+is 2 by default, and a host sends to its own rack and later ones: hosts of rack 0 to racks 0 and 1, those of rack 1 to
+rack 1, each as much as would load the uplinks to 60% if all crossed them. Messages arrive for 12 ms, in the issue's
+runs for 40 (quick: 2, on two pods), there for 9 s; those of the first quarter do not count. "Short" is assumed to be
+below 10 kB, as the abstract gives no size. The tail is the 99th percentile (a run has too few short messages for 99.9).
 """
 
 from ..api import *
@@ -28,12 +28,12 @@ def traffic(scale: str, setup: str, seed: int) -> pd.DataFrame:
 
 
 def tails(rows: pd.DataFrame, setup: str) -> dict[str, float]:
-    """Return the tail of short messages at 60%, by scheme: the mean over the seeds."""
+    """Return the mean tail of short messages at 60%, by scheme."""
     return means_of(rows, LOOKS, setup=setup, quantity="short, p99")
 
 
 def lower(rows: pd.DataFrame, *others: str) -> dict[str, float]:
-    """Return how much lower PowerTCP's tail is than that of others."""
+    """Return PowerTCP's reduction of the tail relative to others."""
     found = tails(rows, "paper")
     return {name: reduction(found["PowerTCP"], found[name]) for name in others}
 

@@ -1,11 +1,11 @@
 """PowerTCP in a permutation: each host of a rack sends to one of the next rack.
 
-The abstract has no permutation, nor have the scripts for PowerTCP in ns3-datacenter. This is the "permutation demand
-matrix" of its ABM and Reverie, in which rack i sends to rack i + 1, with one message of 4 MB a host (quick: 0.4 MB on
-two pods, where it is half of a pod's hosts to the other half), to a host that the seed draws, on network and schemes
-of `powertcp.setup`. Uplinks are 4:1, so rates depend on which flows share one: a rate is compared with the max-min
-fair one on the same paths (`rdmacc.models.MaxMin`). Queues are those of the 16 uplinks, from 1 ms until a tenth of the
-messages has finished.
+Neither the abstract nor the PowerTCP scripts of ns3-datacenter have a permutation. This is the "permutation demand
+matrix" of its ABM and Reverie, in which rack i sends to rack i + 1: one message of 4 MB per host (quick: 0.4 MB on two
+pods, from half of a pod's hosts to the other half) to a random host, on network and schemes of `powertcp.setup`.
+Uplinks are 4:1, so rates depend on which flows share one: a rate is compared with the max-min fair one on the same
+paths (`rdmacc.models.MaxMin`). Queues are those of the 16 uplinks, from 1 ms until a tenth of the messages has
+finished.
 """
 
 from rdmacc.models import MaxMin

@@ -1,8 +1,8 @@
 """PowerTCP on the network of ns3-datacenter, with its schemes.
 
-256 hosts of 25 Gb/s as in topology-256.txt: 4 pods of two racks of 32, two switches a pod, 4 cores, links of 100 Gb/s
-and 1 us, to the cores 5 us, so the longest base RTT is 29 us, and every scheme uses it; switches of 4 MiB. The schemes
-are those of config-burst.txt.
+256 hosts at 25 Gb/s as in topology-256.txt: 4 pods of two racks of 32, two switches per pod, 4 cores, links of 100 Gb/s
+and 1 us, to the cores 5 us, switches of 4 MiB. The longest base RTT is 29 us, which all schemes use. The schemes are
+those of config-burst.txt.
 """
 
 from ..api import *
@@ -15,7 +15,8 @@ CONFIG: dict[str, dict[str, Any]] = {
     "dcqcn": {"additive_bps": "50Mbps", "hyper_bps": "100Mbps", "min_rate_bps": "100Mbps",
               "increase_period_ps": "900us"},
 }  # fmt: skip
-"""What config-burst.txt has otherwise than HPCC's simulator; TIMELY's steps are at 10 Gb/s and scale with the link."""
+"""Parameters of config-burst.txt that differ from HPCC's simulator; TIMELY's steps are for 10 Gb/s and scale with
+links."""
 
 
 def scheme_of(name: str) -> Scheme:
