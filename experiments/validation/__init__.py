@@ -1,1 +1,1 @@
-"""Validation: runs set up exactly as in a public simulator, to compare its numbers with ours."""
+"""Validation: runs with exactly the set-up of a public simulator, to compare its numbers with ours."""

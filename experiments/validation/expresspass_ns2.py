@@ -9,7 +9,8 @@ Completion runs from the first request to the last byte at the receiver.
 - **Fat tree** of the simulator's scripts: 3,000 flows of web search at 30% and 60% of the core, on the paths that the
   simulator chose (the columns `path` and `ack_path` of `experiments/validation/data/expresspass_ns2_*`).
 
-Host links have one delay here, 4.5 us for both 5 and 4: this shifts the switch's events by 0.5 us, and none at hosts.
+Host links have the same delay both ways here, 4.5 us instead of 5 and 4. This shifts events at the switch by 0.5 us,
+and none at hosts.
 """
 
 from rdmacc.experiments.validation.flows import by_size, completion, lines_by_size, stored_flows

@@ -1,24 +1,24 @@
-"""Common to the validations: stored flows, and completion times as a whole, by size and flow by flow."""
+"""Common to the validations: stored flows, and completion times overall, by size and by flow."""
 
 from importlib import resources
 
 from ..api import *
 
 BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
-"""Bins of flow size, each including its upper bound."""
+"""Upper bounds of flow size bins, inclusive."""
 
 EACH = "FCT of each flow"
 """The curve of `measure_acked`."""
 
 
 def stored_flows(name: str) -> pd.DataFrame:
-    """Return flows that another simulator ran, with their paths if it chose them."""
+    """Return flows of another simulator, with their paths if it chose them."""
     with resources.as_file(resources.files("rdmacc.experiments.validation") / "data" / f"{name}.csv.gz") as path:
         return workload.from_csv(path)
 
 
 def percentiles(name: str, values: Any, unit: str = "ps") -> dict[str, tuple[float, str]]:
-    """Return mean, median, 95th and 99th percentile; NaN of nothing."""
+    """Return mean, median, 95th and 99th percentile; NaN without values."""
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
     numbers = {f"{name}, mean": (float(known.mean()) if len(known) else np.nan, unit)}
@@ -37,16 +37,15 @@ def by_size(name: str, values: Any, size_bytes: Any, unit: str = "ps") -> dict[s
 
 
 def completion(flows: pd.DataFrame) -> dict[str, tuple[float, str]]:
-    """Return the time until the last byte is delivered: mean and percentiles, and each flow's, numbered from 0."""
+    """Return mean and percentiles of the time until the last byte is delivered, and each flow's, numbered from 0."""
     fct = flows["fct_ps"].to_numpy(np.float64, na_value=np.nan)
     return percentiles("FCT", fct) | {f"FCT of flow {i}": (value, "ps") for i, value in enumerate(fct)}
 
 
 def measure_acked(point: Point, result: Result, *, with_sizes: bool) -> pd.DataFrame:
-    """Return a point's rows where completion is the last ACK's arrival at the sender.
+    """Return a point's rows if completion is the last ACK's arrival at the sender.
 
-    The completion times of the flows are the curve `EACH` over their starts, with two columns more: `flow` and
-    `size_bytes`.
+    The flows' completion times are the curve `EACH` over their starts, with the extra columns `flow` and `size_bytes`.
     """
     flows = result.flows
     fct = flows["fct_acked_ps"].to_numpy(np.float64)
@@ -68,7 +67,7 @@ def measure_acked(point: Point, result: Result, *, with_sizes: bool) -> pd.DataF
 
 
 def with_each(point: Point, flows: pd.DataFrame, fct_ps: Any, numbers: dict[str, tuple[float, str]]) -> pd.DataFrame:
-    """Return a point's rows: its numbers, and the completion times of its flows as the curve `EACH`."""
+    """Return a point's rows: numbers, and the flows' completion times as the curve `EACH`."""
     rows: dict[str, Any] = {"point": point.name, "quantity": EACH, "time_ps": flows["start_ps"], "value": fct_ps}
     each = pd.DataFrame(rows | {"unit": "ps", "flow": flows["flow"], "size_bytes": flows["size_bytes"]})
     return pd.concat([tidy(point.name, numbers), each], ignore_index=True)
@@ -85,18 +84,18 @@ def flows_of(table: pd.DataFrame, point: str) -> pd.DataFrame:
 
 
 def summary_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each point, without the curve of `measure_acked`."""
+    """Return one row per point, without the curve of `measure_acked`."""
     return wide(table.drop(columns=["flow", "size_bytes"], errors="ignore"))
 
 
 def unfinished(table: pd.DataFrame) -> Measured:
-    """Return how many flows did not finish; the note says how many packets were dropped whole."""
+    """Return the number of unfinished flows, with the number of dropped packets as a note."""
     rows = summary_rows(table)
     return Measured(rows["unfinished"].sum(), f"{rows['drops'].sum():.0f} packets dropped")
 
 
 def lines_by_size(name: str, looks: Mapping[str, tuple[str, str]], by: str, **more: Any) -> Lines:
-    """Return the panel of median and, dashed, 99th percentile over the bins of size, a colour for each of `looks`."""
+    """Return the panel of median and (dashed) 99th percentile over size bins, with a colour for each of `looks`."""
     lines = {
         (one, p): (words if p == 50 else "_", colour, line)
         for one, (words, colour) in looks.items()

@@ -1,7 +1,7 @@
 """Validation against Homa's port to ns-3 (github.com/serhatarslan-hub/HomaL4Protocol-ns-3): the same runs.
 
-The scheme is that of the preset `homa-ns3`. Completion runs from the hand-over of a message to its last packet at the
-receiver.
+The scheme is that of the preset `homa-ns3`. Completion is the time from a message's submission to its last packet at
+the receiver.
 
 - **Incasts** of 8 and 32 messages on a star: 10 Gb/s and 250 ns a link, 7 unscheduled packets; 100 Gb/s and 1 us, 36
   unscheduled packets. With 32 senders a switch's port holds 4,000 packets.
@@ -22,7 +22,7 @@ INCASTS = {
 }
 W5 = {f"W5, {load}%, run {run}": f"{load}_{run}" for load in (50, 80) for run in (0, 1)}
 _BUFFER = "1GB"
-"""No switch's own limit is reached: that of a port holds."""
+"""Above the port limits, so it is never reached."""
 
 _MANY_BYTES = 4000 * 1502
 
@@ -42,7 +42,7 @@ def _nothing_lost(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _late(table: pd.DataFrame) -> dict[str, float]:
-    """All bytes pass the receiver's link one after another: 1,502 B take 1,201 ns; one more hop, two links."""
+    """Return the excess of the last completion over all bytes' time on the receiver's link (1,201 ns per 1,502 B)."""
     last_ps = wide(table).filter(regex=r"^FCT of flow").max(axis=1)
     found = {}
     for case in ("8 x 200 kB", "8 x 1 MB"):

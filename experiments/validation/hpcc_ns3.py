@@ -3,19 +3,19 @@
 A star of nine hosts at 100 Gb/s, links of 1 us, 1,000-byte payloads, and the preset `hpcc-ns3`. Two flows to one
 receiver (25 MB at 0, 12.5 MB at 1 ms), and eight flows that start together, of 200 KB, 1 MB and 10 MB; on a star of 33,
 32 flows of 1 MB. A fat tree of 128 hosts (k = 8), the same links: a permutation of 1 MB, and 806 flows of web search at
-50% load in 2 ms ("paper" scale only). Their data and ACKs take the paths that the HPCC simulator's hash gave them (the
-columns `path` and `ack_path` of `experiments/validation/data/hpcc_ns3_*.csv.gz`): the two can be compared flow by flow.
+50% load in 2 ms ("paper" scale only). Data and ACKs take the paths that the HPCC simulator's hash gave them (the
+columns `path` and `ack_path` of `experiments/validation/data/hpcc_ns3_*.csv.gz`), so flows can be compared one by one.
 
-These details of that simulator decide the numbers; they apply here too:
+These details of that simulator determine the numbers, and apply here too:
 
-- On the wire a packet is its payload and 48 bytes, with HPCC 42 more of telemetry (1,090), with TIMELY 8 of timestamp
-  (1,056). An ACK answers every packet: 60 bytes, with HPCC 88.
-- Times, of pacing too, are cut to whole nanoseconds: 1,048 bytes take 83 ns, 1,056 take 84, 1,090 take 87, up to 1%
-  less than at the link's rate. Of simultaneous events the one scheduled first comes first (`Scheme.tick_ps`).
-- ACKs share the data's class in switches, whatever run.py says; under DCQCN and TIMELY a paused NIC still sends them.
+- On the wire a packet is its payload and 48 bytes; HPCC adds 42 of telemetry (1,090), TIMELY 8 of timestamp (1,056). An
+  ACK of 60 bytes, under HPCC 88, answers every packet.
+- Times, including pacing, are truncated to whole nanoseconds: 1,048 bytes take 83 ns, 1,056 take 84, 1,090 take 87, up
+  to 1% less than at the link's rate. Simultaneous events run in the order of scheduling (`Scheme.tick_ps`).
+- ACKs share the data's class in switches, despite run.py; under DCQCN and TIMELY a paused NIC still sends them.
 - A NIC serves its queue pairs in turn, starting after the last one served, and has one timer for all.
 - A packet's pacing time is set when the previous packet is sent: a new rate applies from the next packet on. Only under
-  HPCC does a new rate move the time already set; there the rate is cut to whole bits per second.
+  HPCC does a new rate change the time already set; there the rate is truncated to whole bits per second.
 - The base RTT of all flows is the network's largest, without headers: on the star 4 links of 1 us and 2 x 80 ns of
   payload, 4,160 ns; on the fat tree 12,480. The window of HPCC and DCTCP is the rate times this RTT, 52,000 payload
   bytes at line rate on the star; DCQCN and TIMELY have none.
@@ -30,7 +30,7 @@ These details of that simulator decide the numbers; they apply here too:
 
 The queue of the port to the receiver is sampled every 100 ns from 0 until the last flow is complete.
 
-Left to chance are DCQCN's marks between the thresholds (the "paper" scale has ten seeds on stars and the permutation).
+Only DCQCN's marks between the thresholds are random (the "paper" scale has ten seeds on stars and the permutation).
 """
 
 from rdmacc.experiments.validation.flows import by_size, flows_of, percentiles, stored_flows, summary_rows, with_each
@@ -76,7 +76,7 @@ def _workload(case: str) -> Any:
 
 
 def _late(table: pd.DataFrame) -> dict[str, float]:
-    """TIMELY has sent all before the first queue tells: 84 ns a packet, one more hop, four links, two ACKs of 4 ns."""
+    """Return the excess of TIMELY's last completion over line rate: all is sent before any queue shows."""
     return {
         case: flows_of(table, f"timely, {case}")["value"].max() - ns(84 * (packets + 1) + 4 * 1000 + 2 * 4)
         for case, packets in (("8 x 200 kB", 1_600), ("8 x 1 MB", 8_000))

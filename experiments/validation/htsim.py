@@ -5,16 +5,15 @@ receiver (25 MB at 0, 12.5 MB at 1 ms), incasts of 8 and 32 flows to h32; on the
 2 MB, and 806 flows of web search at 50% load in 2 ms. "Quick" has the star, and the two flows on the fat tree.
 
 NDP: preset `ndp-htsim`, which gives the source of its settings, with packets of 9,000, 4,000 and 1,500 B; 1,500 on the
-fat tree also with a first window of 45 packets in place of 30. (On the star 32 such windows overflow the queue of
-headers, and without a timeout a lost packet is lost for good.) Their windows of 1,500 B (45 and 67 kB) are below the
-fat tree's bandwidth-delay product, 150 kB, and 45 kB also below the star's, 53 kB: a single flow does not fill its
-link.
+fat tree also with a first window of 45 packets instead of 30. (On the star 32 such windows overflow the queue of
+headers, and without a timeout a lost packet is never resent.) Their windows of 1,500 B (45 and 67 kB) are below the fat
+tree's bandwidth-delay product, 150 kB, and 45 kB also below the star's, 53 kB: a single flow does not fill its link.
 
 Plain RoCE: preset `roce-htsim`, packets of 9,000 and 1,500 B, line rate, and PFC that pauses an ingress port above 15
 MTU and resumes it below 12.
 
-A flow is complete when the ACK that covers it has reached the sender. Left to chance are the order of NDP's paths,
-which packet is trimmed, and RoCE's paths, one a flow.
+A flow is complete when the ACK that covers it has reached the sender. Random are the order of NDP's paths, the choice
+of the trimmed packet, and RoCE's paths, one per flow.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ NETWORKS = {
     "fat tree": partial(topology.fat_tree, 8, rate="100Gbps", delay="1us"),
 }
 LINKS = {"star": 2, "fat tree": 6}
-"""From the senders to h32."""
+"""Links from the senders to h32."""
 
 
 def _flows(case: str) -> pd.DataFrame:
@@ -58,7 +57,7 @@ def _flows(case: str) -> pd.DataFrame:
 
 
 def line_rate_ps(scheme: str, network: str, sizes: Any) -> float:
-    """Return how long flows to one receiver take at line rate, from the first packet to the last ACK."""
+    """Return the time of flows to one receiver at line rate, from the first packet to the last ACK."""
     one = SCHEMES[scheme]
     packets = np.ceil(np.asarray(sizes) / one.payload_bytes).sum()
     links = LINKS[network]
@@ -66,7 +65,7 @@ def line_rate_ps(scheme: str, network: str, sizes: Any) -> float:
 
 
 def _incasts_on_the_star(table: pd.DataFrame, *, is_roce: bool) -> pd.DataFrame:
-    """Return the runs with the time that the last flow takes at line rate, `least`."""
+    """Return the runs with `least`, the last flow's completion time at line rate."""
     rows = summary_rows(table)
     chosen = (rows["network"] == "star") & rows["case"].isin(INCASTS) & (rows["scheme"].isin(ROCE) == is_roce)
     least = {
@@ -77,7 +76,7 @@ def _incasts_on_the_star(table: pd.DataFrame, *, is_roce: bool) -> pd.DataFrame:
 
 
 def _at_line_rate(table: pd.DataFrame) -> Measured:
-    """Compare with the line rate, and with the delay of pulls at 99% of it plus the trimmed headers."""
+    """Compare with the line rate, and with pulls at 99% of it plus the trimmed headers."""
     rows = _incasts_on_the_star(table, is_roce=False)
     headers = rows["trimmed"] * rows["scheme"].map(lambda name: SCHEMES[name].ack_bytes) * 80
     most = rows["least"] / 0.99 + headers + us(4)

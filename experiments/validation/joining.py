@@ -1,4 +1,4 @@
-"""Flows that join under ExpressPass: how long they take to share, on the networks of its authors' simulator.
+"""Flows that join under ExpressPass: their convergence times on the networks of its authors' simulator.
 
 - **Two flows** between different pairs share one link of a dumbbell. 10 Gb/s and 10 us a link, the second flow joins at
   5 ms; 100 Gb/s and 2 us, at 1 ms.
@@ -14,18 +14,18 @@ shares of one RTT never become equal.) Another reading: Jain's index of that RTT
 from ..api import *
 
 WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
-"""First weights: of the simulator's scripts, and of the paper (Cho et al., SIGCOMM 2017, section 5)."""
+"""Initial weights of the simulator's scripts and of the paper (Cho et al., SIGCOMM 2017, section 5)."""
 TWO, TEN = "two flows", "ten to one"
 BUFFER = "1GB"
-"""No switch's own limit is reached: that of a port holds."""
+"""Above the port limits, so it is never reached."""
 HOST_LINK_PS = us(4.5)
-"""5 us from host to switch and 4 us back; host links have one delay here."""
+"""5 us from host to switch and 4 us back in the simulator; host links have a single delay here."""
 
 _FAIR, _JAIN = 1.1, 0.95
 _DUMBBELL = {"10G": (us(10), ms(5), ms(20)), "100G": (us(2), ms(1), ms(5))}
-"""Delay of a link, when the second flow joins, end."""
+"""Link delay, time of the join, end of the run."""
 _SENDERS = [f"h{6 * 3 * i}" for i in range(1, 11)]
-"""Of "ten to one", each in a rack of its own; the receiver is h0."""
+"""Senders of "ten to one", each in a different rack; the receiver is h0."""
 
 
 def _dumbbell(rate: str) -> Graph:
@@ -33,7 +33,7 @@ def _dumbbell(rate: str) -> Graph:
 
 
 def fat_tree() -> Graph:
-    """Return the fat tree of ns2-xpass, large-scale-fattree.tcl, in which agg a connects to the cores of its parity."""
+    """Return the fat tree of ns2-xpass, large-scale-fattree.tcl; each agg connects to the cores of its parity."""
     graph = topology.clos(8, 4, 6, 2, 8, rate="10Gbps", delay="4us", buffer=BUFFER)
     for host in topology.hosts(graph):
         for switch in graph[host]:
@@ -46,12 +46,12 @@ def scheme_of(rate: str, weight: str) -> Scheme:
 
 
 def _joining(pairs: list[tuple[str, str]], join_ps: int) -> pd.DataFrame:
-    """Return flows that do not end: the first starts at once, the others later."""
+    """Return endless flows; the first starts at once, the others join later."""
     return workload.messages([(src, dst, 2 * 10**9, ps(join_ps if i else 0)) for i, (src, dst) in enumerate(pairs)])
 
 
 def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[str, Any] | None = None) -> Point:
-    """Return a point of `TWO` flows at "10G" or "100G", or of `TEN` at "10G"; `more` is labels."""
+    """Return a point of `TWO` flows at "10G" or "100G", or of `TEN` at "10G", with the labels `more`."""
     if case == TWO:
         network: Any = partial(_dumbbell, rate)
         _, join_ps, until_ps = _DUMBBELL[rate]
@@ -80,11 +80,11 @@ def queues(result: Result) -> dict[str, tuple[float, str]]:
 
 
 def measure_joining(point: Point, result: Result) -> pd.DataFrame:
-    """Return when flows of `joining_point` share as the last of them joins, and their goodput in each base RTT."""
+    """Return the convergence time of flows of `joining_point` after the last join, and their goodput per base RTT."""
     rtt_ps = int(result.plan.qp_base_rtt_ps.max())
     held = [result.samples(f"received_packets {i}") for i in range(len(result.flows))]
     join_ps = max(int(packets.index[packets > 0][0]) for packets in held)
-    edges = np.arange(join_ps % rtt_ps, result.now_ps, rtt_ps)  # one of them when the last flow's first packet came
+    edges = np.arange(join_ps % rtt_ps, result.now_ps, rtt_ps)  # one edge at the last flow's first packet
     counts = np.array([p.to_numpy()[np.searchsorted(p.index, edges, side="right") - 1] for p in held])
     goodputs = np.diff(counts) * result.plan.scheme.payload_bytes * 8e12 / rtt_ps
     after = edges[1:] > join_ps

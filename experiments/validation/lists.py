@@ -1,8 +1,8 @@
-"""uet-htsim's lists as a checkout of it has them: ``python -m rdmacc.experiments.validation.lists FOLDER``.
+"""Import uet-htsim's lists of runs from a checkout: ``python -m rdmacc.experiments.validation.lists FOLDER``.
 
 FOLDER is its `htsim/sim/datacenter`. Each run of `validate_outputs` becomes a row of `data/uet_htsim_runs.csv`: our
-name for it, its results and bounds, the lists that have it, and what `rdmacc.formats.from_htsim` makes of its matrix
-and topology: "same" (the flows that we run), "others", or the field that it refuses.
+name for it, its results and bounds, the lists that have it, and how `rdmacc.formats.from_htsim` reads its matrix and
+topology: "same" (the flows that we run), "others", or the field that it refuses.
 """
 
 import re

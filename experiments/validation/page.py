@@ -21,7 +21,7 @@ def _shown() -> dict[str, Simulator]:
 
 
 def summary_text() -> str:
-    """Return the agreement with other simulators, in three sentences."""
+    """Summarise the agreement with other simulators in three sentences."""
     runs = pd.concat({name: compared(_table(name), name) for name in _shown()})
     rest = runs[runs["exact"] < runs["flows"]]
     apart = (rest[["mean", "p50", "p99"]] - 1).abs().max(axis=1)
@@ -69,7 +69,7 @@ def _rows(name: str, table: pd.DataFrame) -> Iterator[list[str]]:
 
 
 def _accepted() -> Iterator[list[str]]:
-    """Yield uet-htsim's bounds on its last completions, with theirs and ours, the median of our seeds."""
+    """Yield uet-htsim's bounds on its last completions, with its completions and the median of ours."""
     table = _table("uet_htsim")
     last_us = summary_rows(table)["last FCT"] / 1e6
     for row in committed().itertuples(index=False):
@@ -86,12 +86,12 @@ def _accepted() -> Iterator[list[str]]:
 
 
 def _is_nested(numbers: Any) -> bool:
-    """Return whether there are numbers by two names, which the table above has."""
+    """Return whether numbers are nested; such numbers are in the page's table."""
     return isinstance(numbers, Mapping) and any(isinstance(one, Mapping) for one in numbers.values())
 
 
 def write() -> None:
-    """Write the page where it is: in a checkout."""
+    """Write the page, if this is a checkout."""
     target = Path(__file__).parents[2] / "docs" / "validation.md"
     if target.parent.exists():
         target.write_text(validation_page(), encoding="utf-8")

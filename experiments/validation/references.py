@@ -1,7 +1,7 @@
-"""Results of other simulators, from their own code on the same flows, and their distance from ours.
+"""Results of other simulators, from their own code on the same flows, compared with ours.
 
-`data/references.csv.gz` has a row for each flow: our experiment and point, their name of the scheme and of the
-scenario, the number of the flow in our workload, and its completion time, which counts the same on both sides.
+`data/references.csv.gz` has a row for each flow: our experiment and point, their names of the scheme and the scenario,
+the flow's number in our workload, and its completion time, defined alike on both sides.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rdmacc.experiments.validation.flows import BINS, flows_of
 from ..api import *
 
 CLOSE = 0.05
-"""Tolerance of ratios around 1 where chance decides, for all simulators."""
+"""Tolerance of ratios around 1 for random runs, the same for all simulators."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,24 +22,24 @@ class Simulator:
     """Another simulator."""
 
     title: str
-    """Its name."""
+    """Name of the simulator."""
     repository: str
     commit: str = ""
-    """Where on GitHub; the commit is empty where it was not recorded."""
+    """Repository on GitHub; the commit is empty if it was not recorded."""
     completion: str
-    """Start and end of its completion times, and of ours."""
+    """Definition of completion times, on both sides."""
     settings: str
-    """Settings of the runs other than its defaults."""
+    """Settings of the runs that differ from its defaults."""
     digits: int = 0
-    """Significant digits of its times, if fewer than ours; 0: as many."""
+    """Significant digits of its times; 0: as many as ours."""
     why: str = ""
-    """Why runs with little randomness differ."""
+    """Why runs differ even with little randomness."""
 
 
 SIMULATORS = {
     name: Simulator(**about) for name, about in read_texts(Path(__file__).with_name("simulators.toml")).items()
 }
-"""By the name of their experiment, without its group."""
+"""Simulators by the name of their experiment, without its group."""
 
 
 @cache
@@ -50,13 +50,13 @@ def _references() -> pd.DataFrame:
 
 @cache
 def theirs(name: str) -> pd.DataFrame:
-    """Return `point, scheme, scenario, flow, fct_ps` of a simulator's flows."""
+    """Return `point, scheme, scenario, flow, fct_ps` of another simulator's flows."""
     rows = _references()
     return rows[rows["experiment"] == name].drop(columns="experiment").reset_index(drop=True)
 
 
 def _pairs(table: pd.DataFrame, name: str, start: str | tuple[str, ...]) -> Iterator[tuple[str, list[pd.DataFrame]]]:
-    """Yield the points that both have, and the completion times of the flows that both have, by our seed."""
+    """Yield common points, with the completion times of common flows for each of our seeds."""
     ran = {str(point): rows for point, rows in table.groupby("point", sort=False)}
     for point, rows in theirs(name).groupby("point", sort=False):
         seeds = [one for one in ran if one == point or one.startswith(f"{point}, seed ")]
@@ -65,7 +65,7 @@ def _pairs(table: pd.DataFrame, name: str, start: str | tuple[str, ...]) -> Iter
 
 
 def _ratios(runs: list[pd.DataFrame]) -> dict[str, float]:
-    """Return the ratios of ours to theirs, each the mean over our seeds."""
+    """Return the ratios of our times to theirs, averaged over our seeds."""
     ours, others = [one["value"] for one in runs], runs[0]["fct_ps"]
     ratios = {"mean": float(np.mean([one.mean() for one in ours]) / others.mean())}
     for p in (50, 99):
@@ -74,14 +74,14 @@ def _ratios(runs: list[pd.DataFrame]) -> dict[str, float]:
 
 
 def is_exact(ours_ps: pd.Series, theirs_ps: pd.Series, name: str) -> pd.Series[bool]:
-    """Return which times agree to the last digit that the other simulator gives."""
+    """Return a mask of the times that agree to the last digit of the other simulator."""
     digits = SIMULATORS[name].digits
     step_ps = 10 ** (np.floor(np.log10(theirs_ps)) - digits + 1) if digits else 0.0
     return (ours_ps - theirs_ps).abs() <= step_ps / 2
 
 
 def compared(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> pd.DataFrame:
-    """Return a row for each run that both made: flows, how many are exact, and ratios of our times to theirs."""
+    """Return a row for each common run: number of flows and of exact ones, and ratios of our times to theirs."""
     found = {}
     for point, runs in _pairs(table, name, start):
         rows = runs[0]
@@ -96,26 +96,26 @@ def compared(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") 
 
 
 def inexact(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> dict[str, float]:
-    """Return how many flows differ, in each run that both made."""
+    """Return the number of flows that differ, for each common run."""
     rows = compared(table, name, start)
     return dict(rows["flows"] - rows["exact"])
 
 
 def by_run(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> dict[str, dict[str, float]]:
-    """Return the ratios of our mean, median and 99th percentile to theirs, in each run that both made."""
+    """Return the ratios of our mean, median and 99th percentile to theirs, for each common run."""
     rows = compared(table, name, start)[["mean", "p50", "p99"]]
     return {str(point): {str(key): float(value) for key, value in row.items()} for point, row in rows.iterrows()}
 
 
 def by_size(table: pd.DataFrame, name: str) -> dict[str, dict[str, float]]:
-    """Return the same ratios for each bin of size, of all runs together."""
+    """Return the same ratios by size bin, over all runs together."""
     rows = pd.concat([runs[0] for _, runs in _pairs(table, name, "")])
     places = np.searchsorted(list(BINS.values()), rows["size_bytes"])
     return {label: _ratios([rows[places == place]]) for place, label in enumerate(BINS) if (places == place).any()}
 
 
 def both(name: str, runs: Mapping[str, str], table: pd.DataFrame) -> pd.DataFrame:
-    """Return completion times of runs, by label and point: `run, whose, time`; theirs where we have the run."""
+    """Return completion times of runs, by label and point: `run, whose, time`; theirs only for runs that we have."""
     frames = []
     for run, point in runs.items():
         seeds = [one for one in dict.fromkeys(table["point"]) if one == point or one.startswith(f"{point}, seed ")]
@@ -129,7 +129,7 @@ def both(name: str, runs: Mapping[str, str], table: pd.DataFrame) -> pd.DataFram
 
 
 def distributions(name: str, runs: Mapping[str, str], title: str, **more: Any) -> Distributions:
-    """Return the panel of runs' completion times, and dashed the other simulator's."""
+    """Return the panel of completion times, with the other simulator's dashed."""
     looks: dict[Any, tuple[str, ...]] = {}
     for run, colour in zip(runs, COLOURS):
         looks |= {(run, "ours"): (run, colour, "-"), (run, "theirs"): ("_", colour, "--")}
@@ -138,7 +138,7 @@ def distributions(name: str, runs: Mapping[str, str], title: str, **more: Any) -
 
 
 def dots(name: str, runs: Mapping[str, str], title: str, **more: Any) -> Sketch:
-    """Return the panel of each completion time of runs: ours blue, the other simulator's orange."""
+    """Return the panel of single completion times: ours blue, the other simulator's orange."""
     ticks = {"xticks": range(len(runs)), "xticklabels": [*runs]}
     axes = {"ylabel": "FCT of each flow (ms)", **ticks, **more.pop("axes", {})}
     return Sketch(title=title, how=partial(_draw_dots, name, runs), axes=axes, tilt=90.0, **more)

@@ -3,13 +3,13 @@
 uet-htsim comes with the results of its own tests (`validate_outputs`): for each run the first and the last completion,
 retransmissions and ACKs (`data/uet_htsim_runs.csv`). Fat trees of 16, 128 and 1,024 hosts, leaf and spine networks of
 1,024 with 4:1 and 8:1 at the leaves; links of 100 Gb/s and 1 us, store and forward. NSCC, receiver credit and both;
-lone messages of 2 MB, incasts, an outcast, permutations, these with one and eight slow links (25%), with other choices
-of paths, with queues of 500 packets, and with an ACK for each packet. Other runs, made with the code itself (seed 1),
-have every flow: incasts and a permutation of 128 hosts under EQDS, NSCC and credit with oblivious spraying.
+lone messages of 2 MB, incasts, an outcast, and permutations, also with one and eight slow links (25%), other path
+choices, queues of 500 packets, and an ACK for each packet. Runs that we made with its code (seed 1) have every flow:
+incasts and a permutation of 128 hosts under EQDS, NSCC and credit with oblivious spraying.
 
-A flow is complete when the ACK that covers it has reached the sender. Ours draws other paths than uet-htsim does from
-its seed: runs of many packets agree as closely as two of its seeds. With one entropy value per message the result
-depends on which flows collide: we run ten seeds.
+A flow is complete when the ACK that covers it has reached the sender. Our random paths differ from those of uet-htsim's
+seed: runs of many packets agree as closely as two of its seeds. With one entropy value per message the result depends
+on which flows collide, so we run ten seeds.
 """
 
 import random
@@ -24,9 +24,9 @@ _PAYLOAD_BYTES = preset("uet-htsim")["nscc"].payload_bytes
 MTU_BYTES = preset("uet-htsim")["nscc"].wire_bytes
 _QUEUE_BYTES = 43 * MTU_BYTES
 _HEADERS = {"Queueing.control_limit_bytes": 2 * _QUEUE_BYTES}
-"""compositequeue.cpp: control packets have twice the data's buffer; set where it fills up."""
+"""compositequeue.cpp: control packets have twice the data's buffer; set for runs in which it fills up."""
 _LONG = 499.9 / 43
-"""A queue of 500 packets in BDPs, as a slow link has a quarter of it; a bound in bytes gave such links all of it."""
+"""A queue of 500 packets, in BDPs: a slow link's is a quarter of it, unlike with a bound in bytes."""
 _WINDOW_50 = 50 * MTU_BYTES / (100e9 * 14.02272e-6 / 8)
 LINKS = {"rate": "100Gbps", "delay": "1us"}
 NETWORKS = {
@@ -48,9 +48,9 @@ INCASTS = (*_FEWER_TO_ONE, MANY)
 SMALL_PERMUTATION, PERMUTATION = _PERMUTATIONS = ("permutation of 16", "permutation of 1,024")
 ONE_VALUE, FLOW_BOUND = ", one value", ", 1 to 0"
 _PLAIN = rf"^(?!.*(slow|{ONE_VALUE}|:1,))"
-"""Names of runs without slow links, one value or oversubscription."""
+"""Pattern of the names of runs without slow links, single values or oversubscription."""
 SEEDS = 10
-"""Runs of each of these: which messages collide is drawn once per run."""
+"""Number of seeds of these runs, because collisions are drawn once per run."""
 CHOICES = ("oblivious", "bitmap", "reps")
 QUICK = (*LONE, *REUSED, "15 to 1", "3 to 1", "outcast", SMALL_PERMUTATION, f"{SMALL_PERMUTATION}, 1 slow")
 FLOW_CASES = {"8 x 1 MB": 8, "32 x 1 MB": 32, "permutation of 128": 0}
@@ -62,7 +62,7 @@ FLOW_SCHEMES = {
 
 
 RUNS = Path(__file__).parent / "data" / "uet_htsim_runs.csv"
-"""What `rdmacc.experiments.validation.lists` wrote."""
+"""Written by `rdmacc.experiments.validation.lists`."""
 
 
 @cache
@@ -76,7 +76,7 @@ def _runs() -> Iterator[Any]:
 
 
 def _pairs_of(hosts: int) -> list[tuple[int, int]]:
-    """Return the permutation of its connection matrices, which Python's generator draws."""
+    """Return the permutation of its connection matrices, drawn by Python's generator."""
     drawn = random.Random(13)
     senders, receivers = list(range(hosts)), list(range(hosts))
     drawn.shuffle(senders)
@@ -127,7 +127,7 @@ def network_of(case: str) -> str:
 
 
 def _slow(case: str) -> list[SlowLink]:
-    """Return the links from cores to the first aggregation switch that have a quarter of their rate."""
+    """Return the slowed links from cores to the first aggregation switch."""
     count = 8 if ", 8 slow" in case else 1 if ", 1 slow" in case else 0
     return [SlowLink(link=(f"core{i}", "agg0"), share=0.25, both_ways=False) for i in range(count)]
 
@@ -151,7 +151,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "ACK each": {"ack_every_bytes": 4000},
     "500 packets": {"UetQueue.limit": _LONG, "timeout_ps": us(15) + 6 * 500 * MTU_BYTES * 80},
 }
-"""Changes to the scheme, by words in a run's name."""
+"""Changes of the scheme, by words in a run's name."""
 _WINDOW_OF = {"nscc": "Nscc.largest_window", "rccc": "ReceiverCredit.largest"}
 
 
@@ -163,7 +163,7 @@ def _last_us(table: pd.DataFrame) -> pd.Series:
 
 
 def _ratios(table: pd.DataFrame, *cases: str) -> pd.Series:
-    """Return our last completions over theirs, by run, of the cases that begin so."""
+    """Return our last completions relative to theirs, for the runs whose case starts with one of `cases`."""
     ours, runs = _last_us(table), committed()
     runs = runs.set_index(runs["case"] + ", " + runs["scheme"])
     runs = runs[runs["case"].str.startswith(cases) & runs.index.isin(ours.index)]
@@ -177,19 +177,19 @@ def _beside_theirs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _one_path(table: pd.DataFrame) -> dict[str, float]:
-    """Return how many of our seeds complete before theirs, for each run with one path a message."""
+    """Return how many of our seeds complete before theirs, for each run with one path per message."""
     ours, runs = _last_us(table), [row for row in _runs() if ONE_VALUE in row.case]
     names = [_seed_names(f"{row.case}, {row.scheme}") for row in runs]
     return {of[0]: (ours[of] < row.last_us).sum() for of, row in zip(names, runs) if of[-1] in ours.index}
 
 
 def _seed_names(name: str) -> list[str]:
-    """Return the names of the points of a run with one path a message."""
+    """Return the names of the points of a run with one path per message."""
     return [name, *(f"{name}, seed {number}" for number in range(1, SEEDS))]
 
 
 def _by_choice(table: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return the last completions with eight slow links, by choice of path, with receiver credit and with NSCC."""
+    """Return the last completions with eight slow links, by path choice, with receiver credit and with NSCC."""
     found, choices = {}, {"oblivious": "oblivious", "bitmap": "bitmap", "reps, ACK each": "REPS"}
     for control in CONTROLS[:2]:
         names = [f"{PERMUTATION}, 8 slow, {words}, {control}" for words in choices]
@@ -271,7 +271,7 @@ class UetHtsim(Experiment):
         rows = measure_acked(point, result, with_sizes=False)
         ends = (result.flows["start_ps"] + result.flows["fct_acked_ps"]).to_numpy(np.float64)
         more = {"first end": (ends.min(), "ps"), "ACKs": (result.outcome.totals["acks"], "")}
-        if point.labels["network"] == "1,024 hosts":  # the table would have 60,000 rows of flows
+        if point.labels["network"] == "1,024 hosts":  # otherwise the table would have 60,000 rows of flows
             rows = rows[rows["flow"].isna()]
         return pd.concat([rows, tidy(point.name, more)], ignore_index=True)
 

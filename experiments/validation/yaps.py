@@ -4,8 +4,8 @@
 of web search at 50% load. The scheme is `phost-yaps`, which gives the source of its settings: free tokens for flows of
 up to 8 packets only, every packet full (1,500 B), drop tail at 36,864 B a port, spraying at random.
 
-The "quick" scale has the flows that start in the first 0.5 ms or so. A flow is complete when its one ACK has reached
-the sender (`ext/capabilityflow.cpp`, receive). Left to chance is each packet's spine.
+The "quick" scale has the flows of about the first 0.5 ms. A flow is complete when its one ACK has reached the sender
+(`ext/capabilityflow.cpp`, receive). Only each packet's spine is random.
 """
 
 from rdmacc.experiments.validation.flows import BINS, flows_of, measure_acked, stored_flows, unfinished
@@ -26,9 +26,9 @@ def _flows(count: int) -> pd.DataFrame:
 
 
 def least_fct_ps(packets: Any) -> Any:
-    """Return how long a short flow takes alone, between hosts of one rack: announcement, packets, ACK.
+    """Return the time of a short flow alone, between hosts of one rack: announcement, packets, ACK.
 
-    3.2 ns for the 40 bytes of a control packet, 120 ns for 1,500, each sent whole on both links of 200 ns.
+    A control packet of 40 bytes takes 3.2 ns, 1,500 bytes take 120 ns, on each of two links with a delay of 200 ns.
     """
     return 3_200 + (packets + 1) * 120_000 + 2 * 3_200 + 4 * 200_000
 
