@@ -1,8 +1,9 @@
-"""RCC at 320 hosts: other readings of the baselines' parameters, and of RCC, side by side. Setup: `fat_tree`.
+"""RCC at 320 hosts: other readings of the baselines' parameters and of RCC, compared. Setup: `fat_tree`.
 
-V-A gives the baselines "the parameters suggested in the corresponding papers". These have several: DCQCN's timers are
-not those of the simulator that RCC started from, TIMELY's steps hold for 10 Gb/s, ExpressPass suggests two first
-rates. The figures run one reading of each; here are the others, for the web search workload at one load.
+V-A gives the baselines "the parameters suggested in the corresponding papers", which are ambiguous: DCQCN's timers
+differ from those of the simulator that RCC is based on, TIMELY's steps are for 10 Gb/s, ExpressPass suggests two
+initial rates. The figures run one reading of each; this experiment runs the others, for the web search workload at one
+load.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _LOADS = {"quick": 0.7, "paper": 0.5}
 
 
 def _readings_of(scheme: str) -> dict[str, tuple[str, str, Changes]]:
-    """Return a scheme as the figures have it, and its readings, by their labels."""
+    """Return a scheme as in the figures, and its readings, by label."""
     name = NAMES[scheme]
     others = {words: one for words, one in READINGS.items() if one[0] == scheme}
     labels = {words if words.startswith(name) else f"{name}, {words}": one for words, one in others.items()}
@@ -25,7 +26,7 @@ def _readings_of(scheme: str) -> dict[str, tuple[str, str, Changes]]:
 
 
 _SHOWN = {words: one for scheme in ("rcc", "rcc-ewa", *OTHERS) for words, one in _readings_of(scheme).items()}
-"""The runs."""
+"""The runs, by label."""
 
 
 def _found(rows: pd.DataFrame, quantity: str) -> dict[str, pd.Series[float]]:
@@ -64,7 +65,7 @@ class Baselines(FatTreeFigure):
               direction=Each(MoreThan(0), "reading")),
     )  # fmt: skip
 
-    under = Experiment.under  # all readings, side by side
+    under = Experiment.under  # all readings
 
     def cases(self, scale: str) -> list[FatTreeCase]:
         return [FatTreeCase(scheme, _NAME, _LOADS[scale], changes) for _, scheme, changes in _SHOWN.values()]

@@ -2,15 +2,15 @@
 
 Paper: Zhang et al., "Receiver-driven RDMA congestion control by differentiating congestion types in datacenter
 networks", ICNP 2021, V-A, V-D and V-E-2. The network is `rdmacc.rcc_fat_tree`, the schemes are those of
-``rdmacc.preset("rcc-2021")``; both document their own assumptions. The paper only names the four workloads, and speaks
-of "different link loads". Assumed, for all figures:
+``rdmacc.preset("rcc-2021")``; both document their own assumptions. The paper only names the four workloads, and
+"different link loads". Assumed for all figures:
 
 - Loads are 30, 50 and 70% of the hosts' links, headers included. Messages arrive as a Poisson process between random
   pairs of hosts; all schemes have the same flows at the same seed.
-- Flows arrive for as long as `WORKLOADS` says; those of the first fifth are not counted, and every flow finishes. That
-  leaves at least 5,000 flows for each point.
-- Flows of the data mining workload above 100 MB are cut there. One of 1 GB takes 80 ms alone: to keep the load while
-  such flows are active, a run would need a tenth of a second and 80,000 flows.
+- Flows arrive for the time in `WORKLOADS`; those of the first fifth are not counted, and every flow finishes. Each
+  point has at least 5,000 counted flows.
+- Flows of the data mining workload are capped at 100 MB. One of 1 GB takes 80 ms alone: to keep the load while such
+  flows are active, a run would need a tenth of a second and 80,000 flows.
 - Homa divides its priorities by each workload's sizes (its paper's section 3.4).
 - The average FCT covers all flows, in absolute time. Short flows are those below 100 KB, long ones above 1 MB.
 """
@@ -25,7 +25,7 @@ from .setup import *
 LOADS = (0.3, 0.5, 0.7)
 QUICK_LOADS = (0.3, 0.7)
 DCQCN, OTHER_DCQCN = "dcqcn-cnp", "dcqcn"
-"""As in the code that V-A names, with CNPs, and as in HPCC's simulator."""
+"""DCQCN as in the code that V-A names, with CNPs, and as in HPCC's simulator."""
 SCHEMES = ("rcc", "hpcc", "homa", "expresspass", DCQCN, "timely")
 VARIANTS = ("rcc", "rcc-pid", "rcc-ewa")
 SEEDS = 3
@@ -35,7 +35,7 @@ SIZE_BINS = {
     "up to 10 KB": 0, "10 to 100 KB": 10_000, "0.1 to 1 MB": 100_000, "1 to 10 MB": 1_000_000,
     "above 10 MB": 10_000_000,
 }  # fmt: skip
-"""Sizes above which each bin of the breakdown begins."""
+"""Lower bounds of the size bins."""
 UNTIL_PS = ms(1000)
 QUICK_CAP = "3MB"
 Changes = tuple[tuple[str, Any], ...]
@@ -48,7 +48,7 @@ HOMA: dict[str, Changes] = {
 }
 """Readings of Homa."""
 _ONE_SEED = {*HOMA.values(), (("ewa_eta", 0.99),), (("has_floor", False),)}
-"""Changes that run with the first seed only."""
+"""Changes that only run with the first seed."""
 READINGS: dict[str, tuple[str, str, Changes]] = {
     "12 us for all paths": ("rcc", "rcc", (("base_rtt_ps", "12us"),)),
     "equation (4) as printed": ("rcc", "rcc", (("pid_form", "accumulating"),)),
@@ -66,20 +66,20 @@ READINGS: dict[str, tuple[str, str, Changes]] = {
     ),
     "TIMELY of HPCC's simulator": ("timely", "timely-hpcc", ()),
 }  # fmt: skip
-"""Readings of RCC and of the baselines: the scheme that the figures run, and which one takes its place, changed how."""
+"""Readings of RCC and the baselines: the scheme in the figures, its replacement, and changed parameters."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Sizes of messages, and for how long they arrive."""
+    """Message sizes, and how long messages arrive."""
 
     name: str
-    """In the paper's words."""
+    """Name in the paper."""
     paper_ms: float
     quick_ms: float
-    """Time in which messages arrive, by scale."""
+    """Duration of arrivals, by scale."""
     cap: str = ""
-    """Larger messages are cut to this at paper scale; empty: none are."""
+    """Largest message at paper scale; empty: no limit."""
 
     def arrival_ms(self, scale: str) -> float:
         return self.paper_ms if scale == "paper" else self.quick_ms
@@ -91,11 +91,11 @@ WORKLOADS = {
     "web_search": Workload("web search", 10, 0.4),
     "data_mining": Workload("data mining", 20, 0.4, cap="100MB"),
 }
-"""The workloads of V-A, from the fastest to simulate to the slowest."""
+"""The workloads of V-A, fastest to simulate first."""
 
 
 def quick_tree(fabric_rate: str = "400Gbps") -> Graph:
-    """Return a tenth of the fat tree: 32 hosts below 4 ToRs in 2 pods, as fast, as far apart, not oversubscribed."""
+    """Return a tenth of the fat tree: 32 hosts below 4 ToRs in 2 pods, with equal rates and delays, non-blocking."""
     return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate=fabric_rate, delay="1us", buffer="32MB")
 
 
@@ -103,7 +103,7 @@ TREES: dict[str, Callable[[], Graph]] = {"quick": quick_tree, "paper": topology.
 
 
 def sizes_of(name: str, scale: str) -> SizeDistribution:
-    """Return the sizes of a workload's messages as they are simulated."""
+    """Return the simulated sizes of a workload's messages."""
     cap = WORKLOADS[name].cap if scale == "paper" else QUICK_CAP
     return SIZES[name].capped(cap) if cap else SIZES[name]
 
@@ -114,7 +114,7 @@ def traffic(name: str, scale: str, load: float, seed: int) -> pd.DataFrame:
 
 
 def scheme_for(scheme: str, sizes: SizeDistribution, changes: Changes = ()) -> Scheme:
-    """Return a scheme of RCC's preset, changed; Homa with the priorities that the sizes call for."""
+    """Return a scheme of RCC's preset with changes; Homa's priorities are fitted to the sizes."""
     one = preset("rcc-2021")[scheme].replace(**dict(changes))
     if not isinstance(one.recovery, Homa):
         return one
@@ -158,7 +158,7 @@ class FatTreeCase:
 
 
 class FatTreeFigure(CaseFigure):
-    """A figure of these runs. They reuse each other's stored points."""
+    """A figure of these runs; all share their stored points."""
 
     name = "rcc.fat-tree"
 
@@ -217,20 +217,20 @@ FatTreeFigure.points_of = FatTreeFigure
 
 
 def cases(schemes: Iterable[str], workloads: Iterable[str], scale: str) -> list[FatTreeCase]:
-    """Return a case for every scheme at every load of some workloads, the fastest to simulate first."""
+    """Return a case for every scheme at every load of the given workloads, fastest first."""
     loads = LOADS if scale == "paper" else QUICK_LOADS
     return [FatTreeCase(scheme, name, load) for name in workloads for load in loads for scheme in schemes]
 
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Series[float]:
-    """Return a quantity by load, the mean over seeds."""
+    """Return the mean of a quantity over seeds, by load."""
     return by_load(rows, quantity, scheme=scheme, workload=name, changes="").mean()
 
 
 def reductions(rows: pd.DataFrame, quantity: str, other: str, name: str) -> pd.Series[float]:
-    """Return how much lower a quantity is under RCC than under another scheme, as a fraction of that, by load.
+    """Return RCC's relative reduction of a quantity compared with another scheme, by load.
 
-    Over the seeds that both have: the flows are the same then.
+    Only common seeds count, which have the same flows.
     """
     own, its = (set(rows["seed"].to_numpy()[having(rows, scheme=one, workload=name)]) for one in ("rcc", other))
     if own != its:

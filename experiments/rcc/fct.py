@@ -1,4 +1,4 @@
-"""RCC, figures 9 to 11 and 13: how completion times are drawn and compared. Setup: `experiments.rcc.fat_tree`."""
+"""RCC, figures 9 to 11 and 13: plots and comparisons of completion times. Setup: `experiments.rcc.fat_tree`."""
 
 from ..api import *
 from .fat_tree import *
@@ -17,7 +17,7 @@ def ran(rows: pd.DataFrame, schemes: Iterable[str], name: str) -> list[str]:
 def fct_lines(
     quantity: str, schemes: Sequence[str], name: str, title: str, label: str = "FCT", unit: str = "us", log: str = ""
 ) -> Lines:
-    """Return a completion time, or a slowdown, of a workload over the load; bands are the spread over seeds."""
+    """Return the panel of a completion time or slowdown over the load, with the spread over seeds as bands."""
     axes = {} if log else {"ylim": (0, None)}
     words: dict[str, Any] = {"title": title, "label": label, "unit": unit, "log": log, "axes": axes}
     return _over_load(quantity, schemes, where={"workload": name, "changes": ""}, **words)
@@ -32,9 +32,9 @@ def _over_load(quantity: str, schemes: Sequence[str], **more: Any) -> Lines:
 def reduction_lines(
     quantity: str, schemes: Sequence[str], name: str, published: Mapping[str, tuple[float, ...]], **more: Any
 ) -> Lines:
-    """Return by what part RCC is below others over the load; beside it, hollow, the published values.
+    """Return the panel of RCC's reduction relative to others over the load; published values are hollow.
 
-    The paper names no load for them, so they stand in a column of their own.
+    The paper gives no load for these, so they have a separate column.
     """
     at = 100 * max(LOADS) + 10
     marks = {one: [(at, value) for value in values] for one, values in published.items()}
@@ -50,7 +50,7 @@ def _reduced(quantity: str, schemes: Sequence[str], name: str, rows: pd.DataFram
 
 
 def reduction_by_load(rows: pd.DataFrame, quantity: str, other: str, name: str) -> dict[str, float]:
-    """Return RCC's reduction of a quantity over another scheme at each load, and their mean."""
+    """Return RCC's reduction of a quantity relative to another scheme, at each load and on average."""
     found = reductions(rows, quantity, other, name)
     return named(found, "load {:g}") | {"mean": float(found.mean())}
 
@@ -58,21 +58,21 @@ def reduction_by_load(rows: pd.DataFrame, quantity: str, other: str, name: str) 
 def by_scheme(
     rows: pd.DataFrame, quantity: str, name: str, schemes: Iterable[str] = OTHERS
 ) -> dict[str, dict[str, float]]:
-    """Return RCC's reduction of a quantity over each of the others, by load."""
+    """Return RCC's reduction of a quantity relative to each of the others, by load."""
     return {NAMES[scheme]: reduction_by_load(rows, quantity, scheme, name) for scheme in schemes}
 
 
 def mean_and_tail(kind: str, other: str, name: str, rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return RCC's reduction of the average and of the 99th percentile of a kind of flows over another scheme."""
+    """Return RCC's reduction of a flow type's average and 99th percentile relative to another scheme."""
     quantities = {"average": f"{kind} mean", "99th percentile": f"{kind} p99"}
     return {words: reduction_by_load(rows, quantity, other, name) for words, quantity in quantities.items()}
 
 
 def up_to(size: Number) -> Band:
-    """Return the band of a scheme's numbers by load of which the greatest has a size."""
+    """Return the band of numbers by load whose largest is of a given size."""
     return All(Some(size, of="the loads"), Each(AtMost(size.high), "load"))
 
 
 LOWER_AT_SOME_LOAD = Each(Some(MoreThan(0), of="the loads"), "scheme")
 LOWER_ON_AVERAGE = Each(At("mean", MoreThan(0)))
-"""On the mean over the loads RCC's numbers are lower."""
+"""RCC's numbers are lower on average over the loads."""

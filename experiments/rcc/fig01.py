@@ -1,7 +1,7 @@
 """RCC, figure 1: DCQCN and TIMELY with two bottlenecks.
 
 Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at 0, 100 and 200 ms; the run ends at
-300 ms. At quick scale ten times as fast, which DCQCN's timers do not follow.
+300 ms. Quick scale is ten times as fast, but DCQCN's timers are unchanged.
 """
 
 from ..api import *
@@ -16,7 +16,7 @@ _LONG = AtLeast(10e9)
 
 
 def _off(rows: pd.DataFrame, scheme: str) -> dict[str, float]:
-    """Return how long a scheme is 20% or more off max-min shares, in ps: the least over the seeds."""
+    """Return the shortest time over seeds, in ps, for which a scheme is 20% or more off max-min shares."""
     own = chosen(rows, scheme=scheme)
     return {f"after flow {phase}": own[f"off max-min, phase {phase}"].min() for phase in (2, 3)}
 

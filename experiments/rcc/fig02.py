@@ -1,8 +1,8 @@
 """RCC, figure 2: the framework, drawn from the implementation.
 
-An arrow is there if one of a block's functions calls one of the other's, or writes the header that the other reads:
-both are read from the functions' own code. The paths of algorithm 1 are walked by the handlers alone: each case is a
-flow among three whose samples are on time or late while its last hop is busy or not.
+An arrow means that a function of one block calls one of the other, or writes the header that the other reads; both are
+found in the functions' code. The handlers alone take the paths of algorithm 1: in each case, one of three flows has
+samples on time or late, while its last hop is busy or not.
 """
 
 from types import FunctionType, ModuleType
@@ -44,11 +44,11 @@ _PATHS = {
     "late once": _ends(False, Exactly(1)),
     "under PID, then on time and busy": _ends(True, Exactly(1)),
 }
-"""How each case ends."""
+"""Expected end of each case."""
 
 
 def walk(case: str) -> dict[str, float]:
-    """Return the mode and the window, over the fair share, that the handlers reach in a case."""
+    """Return the mode that the handlers reach in a case, and the window relative to the fair share."""
     samples, used, _ = CASES[case]
     one = RccReceiver(flows=FLOWS, used=used)
     cwnd = 0
@@ -60,7 +60,7 @@ def walk(case: str) -> dict[str, float]:
 
 
 def calls_in(module: ModuleType, roots: Mapping[str, Callable[..., Any]]) -> list[tuple[str, str]]:
-    """Return (caller, called) for every function of a module that is reached from the roots, in order of discovery."""
+    """Return (caller, called) for every function of a module reachable from the roots, in order of discovery."""
     own = {name: one for name, one in vars(module).items() if isinstance(one, FunctionType)}
     pairs: list[tuple[str, str]] = []
     waiting: list[tuple[str, Any]] = list(roots.items())
@@ -76,7 +76,7 @@ def calls_in(module: ModuleType, roots: Mapping[str, Callable[..., Any]]) -> lis
 
 
 def rows_of_calls(point: str, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
-    """Return the calls as rows of a table, caller and called in columns of their own."""
+    """Return calls as rows of a table, with columns for caller and called."""
     rows = [(point, "calls", pd.NA, 1.0, "", caller, called) for caller, called in pairs]
     return typed(pd.DataFrame(rows, columns=[*TABLE_COLUMNS, "caller", "called"]))
 
@@ -89,7 +89,7 @@ def _walked(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def arrows_in(table: pd.DataFrame) -> set[tuple[str, str]]:
-    """Return the pairs of blocks in which one calls the other."""
+    """Return the pairs of blocks with calls from the first to the second."""
     calls = table[table["quantity"] == "calls"]
     block_of = {name: block for block, (names, _) in BLOCKS.items() for name in names}
     pairs = zip(calls["caller"].map(block_of), calls["called"].map(block_of), strict=True)

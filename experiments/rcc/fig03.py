@@ -1,8 +1,8 @@
-"""RCC, figure 3: the PID controller, drawn from the implementation, and walked step by step.
+"""RCC, figure 3: the PID controller, drawn from the implementation and run step by step.
 
-The diagram has the preset's gains. Next to it, one flow's handlers alone take a delay that rises from its target to 2
+The diagram has the preset's gains. In addition, one flow's handlers alone see a delay that rises from its target to 2
 us above it, stays there, and falls below. Their u and windows are compared with equations (2) to (5), with the memory
-of equation (4) as printed, and without it ("pd"), as rdmacc runs it: Table I has no room for u.
+of equation (4) as printed and without it ("pd"), rdmacc's default, because Table I has no room for u.
 """
 
 from rdmacc.experiments.rcc.receiver import RccReceiver
@@ -15,7 +15,7 @@ SAMPLES_US = np.round(np.concatenate([
     np.linspace(15.2, 13.2, 4), np.linspace(13.2, 15.2, 6), np.full(6, 15.2), np.linspace(15.2, 12.6, 8),
     np.full(12, 12.6),
 ]), 6)  # fmt: skip
-"""One sample for each update; the first ones bring the flow under PID."""
+"""One sample per update; the first ones put the flow under PID."""
 
 
 def _params(form: str) -> Any:
@@ -23,7 +23,7 @@ def _params(form: str) -> Any:
 
 
 def by_handlers(form: str) -> tuple[list[float], list[float]]:
-    """Return u and the window at each update, by the handlers."""
+    """Return u and the window at each update, from the handlers."""
     one = RccReceiver(params=_params(form), used=0.5)
     control, windows = [], []
     for sample in SAMPLES_US:
@@ -33,7 +33,7 @@ def by_handlers(form: str) -> tuple[list[float], list[float]]:
 
 
 def by_equations(form: str) -> tuple[list[float], list[float]]:
-    """Return the same by equations (2) to (5): K_i = 0, and the first error has no predecessor."""
+    """Return the same from equations (2) to (5), with K_i = 0 and no predecessor of the first error."""
     rcc = _params(form)
     target_s = BASE_RTT_PS * 1e-12 * (1 + rcc.delta / 2)
     u, window, last = 0.0, float(BDP_BYTES), float(SAMPLES_US[0] * 1e-6 - target_s)

@@ -1,8 +1,7 @@
 """RCC, figure 4: the phase margin over both gains, by equation (12).
 
-A point is a grid over the box that section IV recommends, even in the gains' logarithms, without feedback delay as in
-the paper, or with one RTT of it; and a wider grid, where the margin can be negative. `rcc.map` compares it with
-packets.
+Each point is a logarithmic grid over the box that section IV recommends, without feedback delay as in the paper or with
+one RTT; another one is wider, with negative margins. `rcc.map` compares it with packets.
 """
 
 from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface, share_above
@@ -13,7 +12,7 @@ BOX = {"kp_low": 1.0, "kp_high": 1e4, "kd_low": 1e3, "kd_high": 1e5}
 """K_p and K_d that "ensure an acceptable phase margin above 30 degrees" (IV)."""
 _WIDE = {"kp_low": 1.0, "kp_high": 1e6, "kd_low": 1e2, "kd_high": 1e6}
 _GRIDS = {"box": (BOX, 0.0), "box, with delay": (BOX, 1.0), "wide": (_WIDE, 0.0)}
-"""Gains, and feedback delay in RTTs, of each point."""
+"""Gains and feedback delay in RTTs, by point."""
 ACCEPTABLE = 30.0
 
 

@@ -1,9 +1,9 @@
-"""RCC, figure 5: four flows join a last hop one after another, and leave it.
+"""RCC, figure 5: four flows join a last hop one after another, then leave.
 
 Four senders and a receiver behind one link of 100 Gb/s (`rdmacc.topology.rcc_dumbbell`). A flow starts every 100 ms;
-they have 4.4, 2.2, 1.1 and 0.27 GB (V-B-1). At quick scale sizes and intervals are a hundredth. Goodput and Jain's
-index are over 1 ms (quick: 20 us). A scheme has converged when all paces are within 5% of their fair share: 1/N of the
-line, or of its target of 95% for HPCC. RTTs count from the start of a flow or from the arrival of its last packet.
+sizes are 4.4, 2.2, 1.1 and 0.27 GB (V-B-1), at quick scale a hundredth, as are intervals. Goodput and Jain's index are
+over 1 ms (quick: 20 us). A scheme has converged when all paces are within 5% of their fair share: 1/N of the line, or
+of its target of 95% for HPCC. RTTs count from the start of a flow or from the arrival of its last packet.
 """
 
 from ..api import *
@@ -13,15 +13,15 @@ SIZES = (4_400_000_000, 2_200_000_000, 1_100_000_000, 270_000_000)
 INTERVAL_PS = ms(100)
 SCHEMES = ("rcc", "hpcc")
 PUBLISHED_BPS = 95e9
-"""The last hop's goodput in all: 100 x 0.95."""
+"""Total goodput of the last hop: 100 x 0.95."""
 QUICK = 100
 FLOWS = range(1, len(SIZES) + 1)
 _SHOWN = 600
-"""Samples of a curve that are stored."""
+"""Stored samples per curve."""
 
 
 def four_flows(factor: int) -> pd.DataFrame:
-    """Return the four messages, `factor` times as small and as close together."""
+    """Return the four messages, with sizes and intervals divided by `factor`."""
     return workload.messages(
         [(f"h{i}", "h4", size // factor, i * INTERVAL_PS // factor) for i, size in enumerate(SIZES)]
     )
@@ -30,7 +30,7 @@ def four_flows(factor: int) -> pd.DataFrame:
 def processor_sharing(
     capacity_bps: float, sizes: tuple[int, ...] = SIZES, interval_ps: int = INTERVAL_PS
 ) -> list[float]:
-    """Return when each flow is complete, in ps, if those under way share a link equally."""
+    """Return completion times in ps if active flows share a link equally."""
     left = [size * 8.0 for size in sizes]
     done = [float("nan")] * len(sizes)
     now, started = 0.0, 0
@@ -55,7 +55,7 @@ def processor_sharing(
 
 
 def events_of(result: Result) -> list[tuple[str, int, list[int]]]:
-    """Return each start and each end of a flow: (name, time, the flows under way after it)."""
+    """Return the start and end of each flow: (name, time, flows active afterwards)."""
     flows = result.flows
     starts = flows["start_ps"].tolist()
     ends = [start + fct for start, fct in zip(starts, flows["fct_ps"].tolist(), strict=True)]
@@ -67,7 +67,7 @@ def events_of(result: Result) -> list[tuple[str, int, list[int]]]:
 
 
 def _converged(result: Result, flows: list[int], begin: int, end: int, share_bps: float) -> float:
-    """Return how long it took until all paces were within 5% of a share together; NaN if they never were."""
+    """Return the time until all paces were within 5% of a share at once; NaN if they never were."""
     paces = [result.samples(f"rate {flow - 1}") for flow in flows]
     inside = [pace[(pace.index >= begin) & (pace.index < end)] for pace in paces]
     near = np.all([abs(pace.to_numpy() / share_bps - 1) <= 0.05 for pace in inside], axis=0)
@@ -75,7 +75,7 @@ def _converged(result: Result, flows: list[int], begin: int, end: int, share_bps
 
 
 def _steady(goodputs: list[pd.Series], flows: list[int], begin: int, end: int) -> pd.DataFrame:
-    """Return the goodput of the flows in the middle of a phase, without its first and last tenth."""
+    """Return the flows' goodput in a phase without its first and last tenth."""
     edge = (end - begin) // 10
     kept = {flow: goodputs[flow - 1] for flow in flows}
     frame = pd.DataFrame(kept)
@@ -83,7 +83,7 @@ def _steady(goodputs: list[pd.Series], flows: list[int], begin: int, end: int) -
 
 
 def _judged(rows: pd.DataFrame, scheme: str, words: str) -> pd.Series:
-    """Return the numbers of a scheme whose name begins with some words, by the rest of it."""
+    """Return the numbers of a scheme whose names start with some words, by the rest of the name."""
     found: pd.Series = row_of(rows, scheme).filter(regex=f"^{words}").astype(np.float64)
     return found.rename(lambda name: name.removeprefix(words))
 

@@ -10,7 +10,7 @@ from .setup import *
 RCC, HPCC = IncastCase("rcc"), IncastCase("hpcc")
 RCC_TOGETHER = together(RCC)
 _READINGS = (RCC, IncastCase("rcc", REQUEST), IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, 0.99))
-"""Other readings of RCC's first window, and of the bandwidth it assigns."""
+"""Readings of RCC's first window and of the bandwidth that it assigns."""
 _DRAWN = ((RCC, "blue", "-"), (HPCC, "vermilion", "-"), (RCC_TOGETHER, "sky", "--"), (_READINGS[1], "green", "--"))
 PUBLISHED_GBPS, PUBLISHED_MEDIAN, PUBLISHED_P99 = 94.98, 0.052, 0.041
 

@@ -1,7 +1,7 @@
-"""RCC, figure 7: the queue of an incast of 1,000, under RCC and HPCC, and what the figure must have left out.
+"""RCC, figure 7: the queue of an incast of 1,000, under RCC and HPCC, and what the figure must omit.
 
 Setup and assumptions: `rdmacc.experiments.rcc.incast`. Flows that start at line rate (III-B) fill any buffer: 1,000
-first windows are 150 MB. HPCC keeps a queue of 900 KB in its steady phase, where no window can be below a packet.
+first windows are 150 MB. HPCC keeps a queue of 900 KB in its steady phase, since no window can be below a packet.
 """
 
 from rdmacc.experiments.rcc.fig06 import HPCC, RCC, RCC_TOGETHER

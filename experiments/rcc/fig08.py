@@ -1,10 +1,9 @@
 """RCC, figure 8: two flows on the testbed, with congestion at the last hop and in the network. Simulation only.
 
 `rdmacc.topology.rcc_testbed`: two leaves and a switch above, links of 25 Gb/s, base RTT of 12 us. Both senders send to
-one receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are drawn in. Assumed: both
-flows begin together; in a second pair of runs the second flow begins a quarter later.
-Goodput over 100 us, queues of the path every microsecond; the steady state is the second half of the time that both are
-there.
+one receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are shown in the plot.
+Assumed: both flows start together; in a second pair of runs the second flow starts a quarter later. Goodput is over 100
+us, queues on the path are sampled every microsecond; the steady state is the second half of the time with both flows.
 """
 
 from ..api import *
@@ -13,7 +12,7 @@ from .setup import *
 SETTINGS = {"last hop": [("h0", "h2"), ("h1", "h2")], "in network": [("h0", "h2"), ("h1", "h3")]}
 """Flows."""
 PORTS = (("leaf0", "spine0"), ("spine0", "leaf1"), ("leaf1", "h2"))
-"""Where queues can be: with links of one rate both settings meet at the first one."""
+"""Ports with possible queues: with equal link rates both settings congest the first one."""
 PUBLISHED_BPS = 12e9
 TESTBED_BPS = 25e9
 _TOGETHER, _LATER = "together", "one later"
@@ -35,7 +34,7 @@ def _together(setting: str, rows: pd.DataFrame) -> dict[str, float]:
 
 
 _RATES = All(dict.fromkeys(("flow 1 (Gb/s)", "flow 2 (Gb/s)"), Between(11.5, 12.5)))
-"""12 Gb/s, to the digits that both sentences give."""
+"""12 Gb/s, to the precision of both sentences."""
 _NEAR = Each(Within(PUBLISHED_BPS, share=0.05), "flow")
 
 

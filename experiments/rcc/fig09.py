@@ -14,7 +14,7 @@ PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     "web_server": {"hpcc": (0.05, 0.11)},
     "cache_follower": {"hpcc": (0.14,)},
 }
-"""By how much RCC's average FCT is lower, at most; a pair is a range (V-D-1)."""
+"""Largest reductions of the average FCT by RCC; a pair is a range (V-D-1)."""
 
 
 def _reduced(name: str) -> Band:
@@ -88,7 +88,7 @@ class Figure9(FatTreeFigure):
 
     def cases(self, scale: str) -> list[FatTreeCase]:
         last = cases([DCQCN], ["data_mining"], scale)
-        # These runs joined the table late. They come first: a scheme's last run is its canary, which must not change.
+        # These runs were added late. They come first: a scheme's last run is its canary, which must not change.
         return list(dict.fromkeys([*last, *cases((*SCHEMES, OTHER_DCQCN), WORKLOADS, scale)]))
 
     def draw(self, rows: pd.DataFrame) -> Figure:

@@ -10,13 +10,13 @@ _ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in SCHEMES for load in 
 OVER_DCQCN = {
     "short mean": (0.10, 0.25), "short p99": (0.21, 0.50), "long mean": (0.25, 0.31), "long p99": (0.0, 0.37),
 }  # fmt: skip
-"""V-D-2, of short flows for data mining, "similar" for web search; long ones: 25 to 31%, and up to 37%."""
+"""V-D-2: short flows in data mining, "similar" in web search; long ones 25 to 31%, and up to 37%."""
 BETTER = Each(Each(MoreThan(0), "load"))
 """RCC is better at every load."""
 MUCH_LOWER = All({"average": Each(Part(0.10, 0.25), "load"), "99th percentile": Each(Part(0.21, 0.50), "load")})
-"""Short flows, over DCQCN."""
+"""Short flows, relative to DCQCN."""
 MUCH_LOWER_LONG = All({"average": Each(Part(0.25, 0.31), "load"), "99th percentile": up_to(Part(0.37))})
-"""Long flows, over DCQCN."""
+"""Long flows, relative to DCQCN."""
 LONG_SIGN = All({"average": At("mean", MoreThan(0)), "99th percentile": Some(MoreThan(0), of="the loads")})
 _PANELS = {
     "short mean": "(a) short flows: average",

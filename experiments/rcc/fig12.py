@@ -1,12 +1,12 @@
-"""RCC, figure 12: clocks that are not synchronised, and late samples that mean congestion.
+"""RCC, figure 12: unsynchronised clocks, and the number of late samples that mean congestion.
 
-Setup and assumptions: `rdmacc.experiments.rcc.incast`. RCC-async's samples are off by up to 0.5 us at random to either
-side (III-G); a sample is late from 2.4 us on. Algorithm 1 looks at samples only while the last hop is not busy (line
-10), so with shares of all of the link it never does; and with a floor a PID window is not below a share of less than a
-packet. The reading with 99% of the link has no floor, and jitter of 3 us.
+Setup and assumptions: `rdmacc.experiments.rcc.incast`. RCC-async's samples have a random error of up to +-0.5 us
+(III-G); a sample is late from 2.4 us on. Algorithm 1 uses samples only while the last hop is not busy (line 10), so
+never if shares add up to the whole link; and with a floor, a PID window is not below a share of less than a packet. The
+reading with 99% of the link has no floor, and jitter of 3 us.
 
-Beside the figure there is an incast where samples count: 50 senders of 1 MB, whose shares are three packets, and whose
-requests carry them. Jitter from 0 to 4 us and n from 1 to 5 are swept; a sample is late from 2.4 us on.
+In addition there is an incast in which samples matter: 50 senders of 1 MB, whose shares are three packets, carried in
+the requests. Jitter from 0 to 4 us and n from 1 to 5 are swept.
 """
 
 from rdmacc.experiments.rcc.incast import FEW, REQUEST, IncastCase, IncastFigure, mean, points_in, together
@@ -16,7 +16,7 @@ from .setup import *
 SCHEMES = {name: IncastCase(name) for name in ("rcc", "rcc-async", "rcc-sender", "rcc-n1")}
 SAMPLES = (2, 3, 4, 5)
 BY_N = {n: IncastCase("rcc-async", late_samples=n) for n in SAMPLES}
-"""RCC-async with other n than the preset's."""
+"""RCC-async with different n."""
 
 JITTERS_US = (0.0, 1.0, 2.0, 3.0, 4.0)
 SWEEP = {
@@ -24,7 +24,7 @@ SWEEP = {
     for n in (1, *SAMPLES)
     for jitter in JITTERS_US
 }
-"""Shares of three packets: n and the jitter in us."""
+"""Runs with shares of three packets, by n and jitter in us."""
 _LOWER = AtMost(0.999)
 """Noticeably lower."""
 
@@ -36,7 +36,7 @@ def _ratio(one: str, other: str, rows: pd.DataFrame) -> Measured:
 
 
 def _moved(rows: pd.DataFrame) -> dict[str, float]:
-    """Return the goodput with jitter and n = 1 over that without jitter: 1 if no sample counts."""
+    """Return the goodput with jitter and n = 1 relative to no jitter; 1 if no sample matters."""
     return {_SAMPLES: _ratio("rcc-n1", "rcc", rows).numbers}
 
 
@@ -72,7 +72,7 @@ def _where_it_counts(rows: pd.DataFrame) -> Measured:
 _ONE = "n = 1 over n = 3"
 _SAMPLES = "n = 1 with jitter over RCC"
 _COUNTS = {_SAMPLES: _LOWER}
-"""Without it, that others are alike says nothing."""
+"""Precondition for comparing the others: samples have an effect."""
 _SIMILAR = {"RCC-sender over RCC": Within(1, by=0.03)}
 _ALIKE = {"highest above the lowest": AtMost(0.03)}
 

@@ -1,4 +1,4 @@
-"""RCC, figure 13: RCC without one of its two laws, web search. Setup: `rdmacc.experiments.rcc.fat_tree`."""
+"""RCC, figure 13: RCC without one of its two control laws, web search. Setup: `rdmacc.experiments.rcc.fat_tree`."""
 
 from ..api import *
 from .fat_tree import *
@@ -8,7 +8,7 @@ from .setup import *
 _NAME = "web_search"
 _PARTS = ("rcc-pid", "rcc-ewa")
 PUBLISHED = {"rcc-pid": (0.28,), "rcc-ewa": (0.19,)}
-"""By how much RCC's average FCT is lower, at most (V-E-2)."""
+"""Largest reductions of the average FCT by RCC (V-E-2)."""
 _ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
 
 

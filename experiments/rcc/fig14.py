@@ -1,7 +1,7 @@
-"""RCC, figure 14: the parts of explicit windows and PID, with two bottlenecks.
+"""RCC, figure 14: the contributions of explicit windows and PID, with two bottlenecks.
 
 Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at 0, 200 and 300 ms (V-E-3); the run ends
-at 400 ms. At quick scale fifty times as fast. Crosses are RCC's own verdicts on where congestion is.
+at 400 ms. Quick scale is fifty times as fast. Crosses are RCC's own verdicts on the place of congestion.
 """
 
 from ..api import *
@@ -21,7 +21,7 @@ def _rates(rows: pd.DataFrame, scheme: str, phase: int) -> list[float]:
 
 
 def _settling(rows: pd.DataFrame, scheme: str) -> pd.Series:
-    """Return RTTs until all paces have come within 5% of their later means, after flows 2 and 3."""
+    """Return the RTTs until all paces are within 5% of their later means, after flows 2 and 3 join."""
     one = _run(rows, scheme)
     times = {f"after flow {phase}": one[f"settling, phase {phase}"] / one["base RTT"] for phase in (2, 3)}
     return pd.Series(times, dtype=np.float64).fillna(math.inf)
@@ -34,7 +34,7 @@ def _iterations(rows: pd.DataFrame) -> Measured:
 
 
 def _queues(rows: pd.DataFrame, *expected: float) -> dict[str, float]:
-    """Return RCC-EWA's mean queue in the network with two and with three flows, over the expected one."""
+    """Return RCC-EWA's mean queue in the network relative to the expected one, with two and three flows."""
     queues = [_run(rows, "rcc-ewa")[f"queue in network, phase {phase}"] for phase in (2, 3)]
     return dict(zip(("two flows", "three flows"), np.divide(queues, expected)))
 

@@ -1,18 +1,19 @@
 """RCC, figures 6, 7 and 12: a thousand senders answer one receiver, next to a long flow.
 
-The receiver asks 1,000 senders for 200 KB each at once; a background flow to it has begun before (V-B-2). Assumed:
+The receiver requests 200 KB from each of 1,000 senders at once; a background flow to it is already active (V-B-2).
+Assumed:
 
-- A star, with the base RTT of 12 us. Requests leave the receiver's NIC one after another, so senders begin within 7 us,
-  in random order. The background flow is 200 us older.
-- *Line rate*: a sender's first window is a BDP, as III-B says of every flow. A thousand of them hold 150 MB, more than
-  the switch: PFC pauses the senders. *Request*: RCC's first window is its share, which the receiver can send along with
-  the request. HPCC always begins at line rate.
-- *eta*: RCC's shares add up to all of the link (III-D), or to a part of it (`ewa_eta`).
-- The default is RCC as in all other figures: from line rate, all of the link, a floor under the PID; jitter of 0.5 us,
-  as III-G has "a few hundred nanoseconds". *Together* is a reading: the share in the request, 99% of the link, no
+- A star, with the base RTT of 12 us. Requests leave the receiver's NIC one after another, so senders start within 7 us,
+in random order. The background flow starts 200 us earlier.
+- *Line rate*: a sender's first window is a BDP, as III-B says of every flow. A thousand of them are 150 MB, more than
+  the switch holds, so PFC pauses the senders. *Request*: RCC's first window is its share, which the receiver can
+  include in the request. HPCC always starts at line rate.
+- *eta*: RCC's shares add up to the whole link (III-D), or to a part of it (`ewa_eta`).
+- The default is RCC as in all other figures: start at line rate, the whole link, a floor under the PID; jitter of 0.5
+  us, as III-G says "a few hundred nanoseconds". *Together* is a reading: the share in the request, 99% of the link, no
   floor, jitter of 3 us.
-- Goodput is of the incast, from 10% to 90% of the time that the link needs for it. The steady phase of a run is from
-  40% to 60% of that time. Messages of 200 KB are hardly longer than the first windows, so there are runs with 2 MB too.
+- Goodput is the incast's, from 10% to 90% of the time that the link needs for it. The steady phase is from 40% to 60%
+  of that time. Messages of 200 KB are hardly longer than the first windows, so there are also runs with 2 MB.
 
 At quick scale there are 200 senders.
 """
@@ -27,7 +28,7 @@ SPREAD = "7us"
 LINE_RATE, REQUEST = "line-rate", "request"
 SHORT, LONG = "200kB", "2MB"
 FEW = 50
-"""Senders of the sweep of figure 12."""
+"""Number of senders in the sweep of figure 12."""
 TOGETHER = "request, 99%, no floor, jitter of 3 us"
 _TOGETHER: dict[str, Any] = {"start": REQUEST, "eta": 0.99, "has_floor": False}
 _AS_PRINTED: dict[str, Any] = {"start": LINE_RATE, "eta": 1.0, "has_floor": True}
@@ -36,7 +37,7 @@ READINGS: dict[str, dict[str, Any]] = {
     "share in the request": _AS_PRINTED | {"start": REQUEST},
     "99% of the link": _AS_PRINTED | {"eta": 0.99},
 }
-"""Labels of RCC's cases under a reading."""
+"""Labels of RCC's cases, by reading."""
 _JITTERED = ("rcc-async", "rcc-n1")
 _JITTER_US = 3.0
 _BINS = 400
@@ -44,7 +45,7 @@ _BINS = 400
 
 @dataclass(frozen=True)
 class IncastCase:
-    """A run: a scheme of the preset, RCC's start and the bandwidth it assigns, and the size of messages."""
+    """A run: a scheme of the preset, RCC's start and assigned bandwidth, and the message size."""
 
     scheme: str
     start: str = LINE_RATE
@@ -52,11 +53,11 @@ class IncastCase:
     has_floor: bool = True
     size: str = SHORT
     late_samples: int = 0
-    """n; 0: the preset's."""
+    """The paper's n; 0: the preset's."""
     jitter_us: float = -1.0
-    """Of the samples, to both sides; -1: the preset's."""
+    """Largest error of a sample; -1: the preset's."""
     senders: int = 0
-    """0: as many as the scale has."""
+    """Number of senders; 0: that of the scale."""
 
     def changes(self) -> dict[str, Any]:
         if not self.scheme.startswith("rcc"):
@@ -84,7 +85,7 @@ class IncastCase:
 
 
 def together(case: IncastCase) -> IncastCase:
-    """Return a case of RCC's under the reading `TOGETHER`."""
+    """Return one of RCC's cases under the reading `TOGETHER`."""
     return replace(case, **_TOGETHER, jitter_us=_JITTER_US if case.scheme in _JITTERED else case.jitter_us)
 
 
@@ -98,7 +99,7 @@ def _messages(senders: int, size: str, seed: int) -> pd.DataFrame:
 
 
 class IncastFigure(Experiment):
-    """Base of the incast's figures, which share their points. Subclasses give `cases`; claims see one row a run."""
+    """Base of the incast's figures, which share their points. Claims see one row per run."""
 
     name = "rcc.incast"
     seeding = Seeding.POOLED
@@ -106,7 +107,7 @@ class IncastFigure(Experiment):
 
     @abstractmethod
     def cases(self, scale: str) -> list[IncastCase]:
-        """Return the data of the figure."""
+        """Return the runs of the figure."""
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         if reading not in READINGS:
@@ -116,7 +117,7 @@ class IncastFigure(Experiment):
         if found is None:
             return None
         is_placed = found["scheme"].isin(_JITTERED) & having(found, **_AS_PRINTED)
-        found = found.assign(jitter_us=found["jitter_us"].mask(is_placed, -1.0))  # in the place of the default's
+        found = found.assign(jitter_us=found["jitter_us"].mask(is_placed, -1.0))  # labelled as the default
         return pd.concat([found, table[~is_rcc]], ignore_index=True)
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
@@ -177,7 +178,7 @@ class IncastFigure(Experiment):
         rates = np.diff(np.interp(edges, times, payload)) * 8e12 / np.diff(edges)
         means = queue.groupby(np.digitize(queue.index, edges)).mean().reindex(range(1, _BINS + 1)).ffill()
         ends = pd.Index((edges[1:] - BEGIN_PS).astype(np.int64), name="time_ps")
-        levels = pd.Index(range(0, 1001, 5), name="time_ps")  # of the distribution, in thousandths
+        levels = pd.Index(range(0, 1001, 5), name="time_ps")  # quantiles, in thousandths
         by_level = pd.Series([_rank(fct_ps, level / 1000) for level in levels], levels)
         curves = {
             "goodput over time": (pd.Series(rates, ends), "bps"),
@@ -191,7 +192,7 @@ IncastFigure.points_of = IncastFigure
 
 
 def _rank(ordered: np.ndarray[Any, np.dtype[np.float64]], share: float) -> float:
-    """Return a quantile of sorted times, in which NaN, for unfinished, comes last."""
+    """Return a quantile of sorted times; NaN, for unfinished flows, comes last."""
     return float(np.interp(share * (len(ordered) - 1), np.arange(len(ordered)), ordered))
 
 
@@ -199,13 +200,13 @@ def _rank(ordered: np.ndarray[Any, np.dtype[np.float64]], share: float) -> float
 
 
 def points_in(table: pd.DataFrame, case: IncastCase) -> list[str]:
-    """Return the points of a case, seed by seed; none if it was not run."""
+    """Return the points of a case, by seed; empty if it was not run."""
     names = table["point"].drop_duplicates()
     return [str(name) for name in names if str(name).rpartition(", seed ")[0] == case.name]
 
 
 def values(rows: pd.DataFrame, case: IncastCase, quantity: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return a number of a case, seed by seed, from one row for each run."""
+    """Return a quantity of a case, by seed, from one row per run."""
     wanted = {name: value for name, value in asdict(case).items() if name != "senders" or value}
     found = rows[quantity].to_numpy(np.float64)[having(rows, **wanted)]
     if not len(found):
@@ -214,10 +215,10 @@ def values(rows: pd.DataFrame, case: IncastCase, quantity: str) -> np.ndarray[An
 
 
 def mean(rows: pd.DataFrame, case: IncastCase, quantity: str) -> float:
-    """Return a number of a case, averaged over the seeds."""
+    """Return the mean of a case's quantity over seeds."""
     return float(values(rows, case, quantity).mean())
 
 
 def case_reduction(rows: pd.DataFrame, case: IncastCase, other: IncastCase, quantity: str) -> float:
-    """Return by which part a case's number is below another's, averaged over the seeds."""
+    """Return the relative reduction of a quantity from `other` to `case`, using means over seeds."""
     return 1 - mean(rows, case, quantity) / mean(rows, other, quantity)

@@ -1,11 +1,11 @@
-"""RCC: where the PID begins to oscillate in packets, and why earlier than its discrete loop.
+"""RCC: where the PID starts to oscillate in packets, and why before its discrete loop.
 
-K_d is swept at K_p = 1e4; setup and assumptions: `rdmacc.experiments.rcc.loops`, two flows. The discrete loop of
-`RccLoop` lets a window show in full in the next sample. In packets, the sample that makes an update due belongs to the
-first packet that was sent under the last window. If that window was smaller, the sender had fallen silent until enough
-was acknowledged, so that packet finds the shorter queue; if it was larger, it is the first one to add to the queue, and
-finds it as it was. So increases show a round later than decreases. The figure also has the recursion with that delay,
-and with samples that are off by half a packet.
+K_d is swept at K_p = 1e4; setup and assumptions: `rdmacc.experiments.rcc.loops`, two flows. In the discrete loop of
+`RccLoop`, a window has its full effect on the next sample. In packets, the sample that triggers an update belongs to
+the first packet sent under the last window. If that window was smaller, the sender was silent until enough was
+acknowledged, so that packet finds the shorter queue; if it was larger, it is the first one to add to the queue, and
+finds the old one. So increases have an effect one round later than decreases. The figure also has the recursion with
+that delay, and with sample errors of half a packet.
 """
 
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, recursion
@@ -30,7 +30,7 @@ def _swings(rows: pd.DataFrame, form: str, quantity: str) -> pd.Series:
 
 
 def limit_of(rows: pd.DataFrame, form: str, quantity: str) -> float:
-    """Return the largest K_d up to which nothing oscillates, of those swept; 0 if the least does."""
+    """Return the largest K_d of the sweep without oscillation up to it; 0 if the smallest oscillates."""
     swings = _swings(rows, form, quantity)
     calm = (swings < OSCILLATES).to_numpy()
     count = len(calm) if calm.all() else int(calm.argmin())
@@ -38,7 +38,7 @@ def limit_of(rows: pd.DataFrame, form: str, quantity: str) -> float:
 
 
 def linear_limit(form: str) -> float:
-    """Return the K_d up to which the roots of the discrete loop are inside the unit circle."""
+    """Return the largest K_d with all roots of the discrete loop inside the unit circle."""
     low, high = 1e4, 3e5
     for _ in range(50):
         middle = (low + high) / 2

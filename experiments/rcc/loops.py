@@ -1,12 +1,12 @@
-"""RCC's PID in packets, by itself: flows to receivers of their own through one link, as section IV has them.
+"""RCC's PID alone, in packets: flows to different receivers through one link, as in section IV.
 
-Assumed: a dumbbell of 100 Gb/s, whose base RTT is 12 us unless another is asked for; flows start together at line rate
-with windows of a BDP, without explicit windows (`rcc-pid`), and last. Equation (4) as printed is "accumulating"; "pd"
-is without its memory. Windows are updated once in each current RTT, as in equations (6) and (9), or in each base RTT.
+Assumed: a dumbbell of 100 Gb/s with a base RTT of 12 us unless stated; flows start together at line rate with windows
+of a BDP, without explicit windows (`rcc-pid`), and never end. Equation (4) as printed is "accumulating"; "pd" is
+without its memory. Windows are updated once per current RTT, as in equations (6) and (9), or once per base RTT.
 
-The queue's swing is the standard deviation about a straight line over the second half of a run, in units of its target:
-a slow approach to the target is no oscillation. From 0.2 on it counts as oscillation. (Where the queue runs from empty
-to twice its target as a sine wave, it is 0.71.)
+The queue's swing is the standard deviation about a straight line over the second half of a run, in units of its target,
+so that a slow approach to the target does not count. From 0.2 on it counts as oscillation. (A sine wave between an
+empty queue and twice the target gives 0.71.)
 """
 
 from ..api import *
@@ -25,7 +25,7 @@ def loop_scenario(
     every: str = "1us",
     **changes: Any,
 ) -> Scenario:
-    """Return flows under RCC-PID with parameters changed; `starts` in ps, if they do not start together."""
+    """Return a scenario of flows under RCC-PID with changed parameters; `starts` in ps, if not all at 0."""
     pairs = [(f"h{i}", f"h{flows + i}") for i in range(flows)]
     return Scenario(
         network=partial(topology.dumbbell, flows, flows, rate=RATE, delay=ps(base_rtt_ps // 6), buffer=BUFFER),
@@ -37,7 +37,7 @@ def loop_scenario(
 
 
 def swing(queue: pd.Series, from_ps: float, target_bytes: float) -> float:
-    """Return the swing of a queue from a time on."""
+    """Return the swing of a queue after a time."""
     late = queue[queue.index > from_ps]
     return _swing(late.index.to_numpy(np.float64), late.to_numpy(np.float64), target_bytes)
 
@@ -49,12 +49,12 @@ def _swing(time: npt.NDArray[np.float64], value: npt.NDArray[np.float64], target
 
 
 def target_bytes(result: Result) -> float:
-    """Return the queue that the target delay means."""
+    """Return the queue that corresponds to the target delay."""
     return LINE_BPS * int(result.plan.qp_base_rtt_ps[0]) * DELTA / 2 / 8e12
 
 
 def measure_queue(result: Result) -> dict[str, tuple[float, str]]:
-    """Return the queue's swing and mean over its target, and the use of the link, over the second half of a run."""
+    """Return the queue's swing and mean relative to its target, and the link's use, in the second half of a run."""
     half_ps, target = result.now_ps / 2, target_bytes(result)
     queue = result.samples("queue s0->s1")
     flows = [result.samples(f"received_packets {i}") for i in range(len(result.flows))]
@@ -78,7 +78,7 @@ def recursion(
     rtt_s: float = BASE_RTT_PS * 1e-12,
     start: float = 1.12,
 ) -> float:
-    """Return the queue's swing by equations (2) to (5) alone, one update in each round trip."""
+    """Return the queue's swing from equations (2) to (5) alone, with one update per round trip."""
     rng = np.random.default_rng(0)
     target = rtt_s * (1 + DELTA / 2)
     window = before = start
@@ -93,4 +93,4 @@ def recursion(
         delays.append(delay)
     late = np.array(delays[-rounds // 4 :]) - rtt_s
     swing = _swing(np.arange(len(late), dtype=np.float64), late, rtt_s * DELTA / 2)
-    return round(swing, 12)  # at a fixed point what is left is rounding, which differs between versions of NumPy
+    return round(swing, 12)  # at a fixed point only rounding errors remain, which depend on the version of NumPy

@@ -3,8 +3,8 @@
 The paper has no such figure: it computes margins (figure 4) and simulates one pair of gains. Setup and assumptions:
 `rdmacc.experiments.rcc.loops`, two flows for 10 ms (quick: 4 ms), one update in each round trip. The fluid model (6) to
 (9) is integrated as printed and with one RTT of feedback delay, from 5% above its equilibrium, for 2 ms (quick: 1 ms).
-A prediction is right where a loop is called stable and the queue is calm, or the other way round. Packets are not calm
-either if they leave 3% of the link idle: where windows collapse at every late sample, there is no queue to oscillate.
+A prediction is right if a loop called stable has a calm queue, or an unstable one does not. Packets also count as
+unsteady if they leave 3% of the link idle, because collapsing windows leave no queue to oscillate.
 """
 
 from rdmacc.experiments.rcc.fig04 import ACCEPTABLE
@@ -20,9 +20,9 @@ _GAINS = {
 }
 """K_p and K_d, 1/s."""
 _LASTS_PS = {"quick": (ms(4), ms(1)), "paper": (ms(10), ms(2))}
-"""Of packets, and of the fluid model."""
+"""Duration of packet runs and of the fluid model."""
 FULL = 0.97
-"""Use of the link below which packets are not calm."""
+"""Use of the link below which packets count as unsteady."""
 _OWN = "its own margin"
 DELAYS = {0.0: "fluid", 1.0: "fluid, delayed"}
 PANELS = {
@@ -31,23 +31,23 @@ PANELS = {
     "accumulating": ("(c) packets, equation (4) as printed", 1.0),
     "pd": ("(d) packets, without u(t − 1)", None),
 }
-"""Title, and the feedback delay of the margin that is drawn over it; None: the discrete loop."""
+"""Title, and feedback delay in RTTs of the margin drawn on the panel; None: the discrete loop."""
 
 
 def grid_of(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
-    """Return a quantity with a row for each K_p and a column for each K_d."""
+    """Return a quantity with rows by K_p and columns by K_d."""
     rows = scalars(table)
     return rows[rows["quantity"] == quantity].pivot(index="kp", columns="kd", values="value").sort_index()
 
 
 def unsteady(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
-    """Return where the queue of the fluid model or of packets oscillates, or packets leave the link idle."""
+    """Return a mask of gains whose queue oscillates, or whose packets leave the link idle."""
     found = grid_of(table, quantity) >= OSCILLATES
     return found | (grid_of(table, f"{quantity}: use") < FULL) if quantity in FORMS else found
 
 
 def _right(table: pd.DataFrame, quantity: str, prediction: str) -> float:
-    """Return on which part of the grid a prediction is right."""
+    """Return the fraction of the grid on which a prediction is right."""
     oscillates = unsteady(table, quantity).to_numpy()
     called = grid_of(table, prediction).to_numpy()
     is_stable = called < 1 if prediction.startswith("radius") else called > 0
@@ -165,7 +165,7 @@ def _edges(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _draw(ax: Axes, grid: pd.DataFrame, is_unsteady: pd.DataFrame, delay: float | None) -> Any:
-    """Draw one panel: the swing as colour, margins as contours, the preset's gains as a star."""
+    """Draw a panel: the swing as colour, margins as contours, the preset's gains as a star."""
     from matplotlib.colors import LogNorm
 
     kd, kp = grid.columns.to_numpy(np.float64), grid.index.to_numpy(np.float64)

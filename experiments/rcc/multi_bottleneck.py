@@ -1,12 +1,12 @@
 """RCC, figures 1 and 14: three flows, a bottleneck in the network and one at the last hop.
 
-`rdmacc.rcc_multi_bottleneck` is the network. Flow 1 is alone at first; flow 2 shares the link between the switches with
-it, flow 3 its last hop. Assumed: flows last to the end of the run; goodput over 1 ms (quick: 0.1 ms). Max-min shares
-are the whole link, then halves, in both later phases.
+`rdmacc.rcc_multi_bottleneck` is the network. Flow 1 is alone at first; flow 2 then shares the link between the
+switches, and flow 3 the last hop. Assumed: flows last to the end of the run; goodput over 1 ms (quick: 0.1 ms). Max-min
+shares are the whole link, then halves, in both later phases.
 
-A verdict of RCC on congestion (algorithm 1, lines 10 to 13) is right if congestion of that kind was constructed on the
-flow's path: in the network for flows 1 and 2 from the start of flow 2, at the last hop for flows 1 and 3 from the start
-of flow 3. Verdicts count by the time that they stand.
+RCC's verdict on congestion (algorithm 1, lines 10 to 13) is right if the flow's path has such congestion by
+construction: in the network for flows 1 and 2 from the start of flow 2, at the last hop for flows 1 and 3 from the
+start of flow 3. Verdicts are weighted by their duration.
 """
 
 from rdmacc.state import IN_NETWORK, LAST_HOP
@@ -17,12 +17,12 @@ FLOWS = (1, 2, 3)
 IN_THE_NETWORK, LAST_HOP_PORT = ("s0", "s1"), ("s1", "h3")
 TYPES = {LAST_HOP: "last hop", IN_NETWORK: "in network"}
 SHARES = ((1.0,), (0.5, 0.5), (0.5, 0.5, 0.5))
-"""Max-min shares of the link in each phase, flow by flow."""
+"""Max-min shares of the link, by phase and flow."""
 
 _COLOURS = ("blue", "vermilion", "green")
 _BINS = 400
 _PLACES = {1: (IN_NETWORK, LAST_HOP), 2: (IN_NETWORK,), 3: (LAST_HOP,)}
-"""The construction of each flow's path."""
+"""Kinds of congestion on each flow's path."""
 
 
 class MultiBottleneck(Experiment):
@@ -31,7 +31,7 @@ class MultiBottleneck(Experiment):
     is_wide = True
     schemes: Sequence[str]
     seeds = 1
-    """At paper scale."""
+    """Number of seeds at paper scale."""
     starts_ms: tuple[int, ...]
     end_ms: int
     quick: int
@@ -87,14 +87,14 @@ def _between(samples: pd.Series, from_ps: int, to_ps: int) -> pd.Series:
 
 
 def _time_off(goodputs: list[pd.Series], phase: int, begin: int, end: int) -> float:
-    """Return for how long some flow of a phase was 20% or more from its max-min share."""
+    """Return the time for which some flow of a phase was 20% or more off its max-min share."""
     inside = [_between(goodputs[flow], begin, end) for flow in range(phase)]
     off = [abs(one / (GOODPUT_BPS * share) - 1) >= 0.2 for one, share in zip(inside, SHARES[phase - 1], strict=True)]
     return float(np.any(off, axis=0).sum() * np.diff(goodputs[0].index[:2])[0])
 
 
 def _settling(result: Result, phase: int, begin: int, end: int) -> float:
-    """Return how long it took until every pace had come within 5% of its mean in the second half of the phase."""
+    """Return the time until every pace was first within 5% of its mean in the second half of the phase."""
     times = []
     for flow in range(phase):
         pace = result.samples(f"rate {flow}")
@@ -104,7 +104,7 @@ def _settling(result: Result, phase: int, begin: int, end: int) -> float:
 
 
 def _verdicts(result: Result) -> tuple[dict[str, tuple[float, str]], dict[int, pd.Series]]:
-    """Return for how long right and wrong verdicts stood, and the verdict that stood longest in each bin of time."""
+    """Return the durations of right and wrong verdicts, and the longest verdict in each time bin."""
     starts = result.flows["start_ps"].tolist()
     since = {IN_NETWORK: starts[1], LAST_HOP: starts[2]}
     numbers: dict[str, tuple[float, str]] = {}
@@ -131,7 +131,7 @@ def _by_bin(trace: pd.Series, kind: int, edges: np.ndarray[tuple[int], np.dtype[
 
 
 def _means(samples: pd.Series, end_ps: int) -> pd.Series:
-    """Return means over bins of time, by each bin's end."""
+    """Return means over time bins, indexed by their ends."""
     width = end_ps // _BINS
     bins = np.minimum((samples.index.to_numpy() - 1) // width, _BINS - 1)
     means = samples.groupby(bins).mean()
@@ -142,7 +142,7 @@ def _means(samples: pd.Series, end_ps: int) -> pd.Series:
 
 
 def goodput_panel(table: pd.DataFrame, scheme: str, letter: str) -> Traces:
-    """Return the three flows' goodput over time, and their max-min shares."""
+    """Return the panel of the three flows' goodput over time, with their max-min shares."""
     point = point_name(table, scheme)
     return Traces(
         looks={(point, f"goodput of flow {flow}"): (f"flow {flow}", one) for flow, one in zip(FLOWS, _COLOURS)},
@@ -152,7 +152,7 @@ def goodput_panel(table: pd.DataFrame, scheme: str, letter: str) -> Traces:
 
 
 def draw_types(ax: Axes, table: pd.DataFrame, point: str) -> None:
-    """Draw RCC's verdicts as crosses above the goodput, a row for each kind of congestion."""
+    """Draw RCC's verdicts as crosses above the goodput, one row per kind of congestion."""
     for (kind, name), height in zip(TYPES.items(), (107, 117), strict=True):
         for flow, colour in zip(FLOWS, _COLOURS, strict=True):
             types = curve(table, point, f"type of flow {flow}")

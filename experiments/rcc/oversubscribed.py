@@ -1,8 +1,8 @@
-"""RCC, figure 13 on a fabric whose links have half the rate, so that each tier is oversubscribed by 2.
+"""RCC, figure 13 on a fabric with links of half the rate, so each tier is oversubscribed by 2.
 
-As we read V-A, the paper's fat tree is non-blocking: long queues form only at last hops. RCC's window there is at most
-RCC-EWA's, so the PID gains little. Where the fabric is the bottleneck, the PID has work to do. V-A does not say how
-many pods the switches form, so the fabric may well be oversubscribed. Loads of 30, 40 and 50% of the hosts' links fill
+As we read V-A, the paper's fat tree is non-blocking, so long queues only form at last hops. RCC's window there is at
+most RCC-EWA's, so the PID gains little; it matters if the fabric is the bottleneck. V-A does not give the number of
+pods, so the fabric may well be oversubscribed. Loads of 30, 40 and 50% of the hosts' links fill
 about 57, 76 and 95% of the ToRs' uplinks. Setup: `rdmacc.experiments.rcc.fat_tree`.
 """
 

@@ -1,9 +1,9 @@
 """RCC's PID, read in different ways: equation (4) with and without its memory, and the meaning of "RTT".
 
 Setup and assumptions: `rdmacc.experiments.rcc.loops`; 2 to 16 flows through one link. Equation (4) is run as printed
-and without u(t - 1), with an update in each current RTT, as in the fluid model, or in each base RTT, as table I's timer
-has it. *One way*: the paper measures one-way delays (III-B), yet its 12 us and 13.2 us are round trips of its network.
-With one-way values, 6 us and 6.6 us, a queue is late and on target at half the length: the same as half of delta.
+and without u(t - 1), with an update per current RTT, as in the fluid model, or per base RTT, as with table I's timer.
+*One way*: the paper measures one-way delays (III-B), yet its 12 us and 13.2 us are round trips of its network. One-way
+values, 6 us and 6.6 us, halve the queue at the threshold and at the target, which equals halving delta.
 """
 
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue
@@ -27,7 +27,7 @@ def _point(flows: int, form: str, period: str, delta: float = DELTA) -> str:
 
 
 def _worst(rows: pd.DataFrame, form: str) -> dict[str, pd.Series]:
-    """Return the worst of each number, of 2 to 16 flows, by period."""
+    """Return the worst value of each quantity over 2 to 16 flows, by period."""
     worst = {"Jain": "min", "use": "min", "mean queue": "max", "swing": "max"}
     return {words: chosen(rows, form=form, period=period, delta=DELTA).agg(worst) for period, words in PERIODS.items()}
 
@@ -55,7 +55,7 @@ def _one_way(rows: pd.DataFrame) -> Measured:
 _PRINTED, _WITHOUT = FORMS["accumulating"], FORMS["pd"]
 _JAIN, _USE, _QUEUE = 0.95, 0.9, 2.0
 _WORKS = All({"Jain": AtLeast(_JAIN), "use": AtLeast(_USE), "mean queue": AtMost(_QUEUE)})
-"""Windows come out equal, the link is used and the queue, in targets, does not grow."""
+"""Windows become equal, the link is used, and the queue, relative to the target, does not grow."""
 _CALM = At("swing", LessThan(OSCILLATES))
 _BROKEN = AnyOf({"Jain": LessThan(_JAIN), "use": LessThan(_USE), "mean queue": MoreThan(_QUEUE)})
 

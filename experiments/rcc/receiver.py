@@ -1,6 +1,6 @@
 """RCC's receiver alone: its handlers on plain records, packet by packet, without an engine.
 
-It does in one page what an engine does around a handler. Figures 2 and 3 use it for their exact checks.
+This replaces an engine in one page. Figures 2 and 3 use it for exact checks.
 """
 
 from rdmacc.protocols.rcc import Rcc
@@ -18,16 +18,16 @@ class _RccPacket(Packet):
 
 @dataclass
 class RccReceiver:
-    """A host that receives one flow under RCC, among others that only count."""
+    """A host that receives one flow under RCC; other flows only add to the number of flows."""
 
     params: Any = field(default_factory=lambda: PRESET["rcc"].control[0])
     """Parameters."""
     flows: int = 1
-    """Messages under way to the host, this one included."""
+    """Number of active messages to the host, including this one."""
     used: float = 1.0
     """B_R of the last round, as a fraction of the link."""
     now: int = us(100)
-    """Time in ps; `take` moves it on."""
+    """Time in ps; `take` advances it."""
 
     def __post_init__(self) -> None:
         self.host, self.endpoint = Host(), _HANDLERS.Endpoint()
@@ -41,10 +41,10 @@ class RccReceiver:
         self.take()
 
     def take(self, rtt_ps: int = BASE_RTT_PS, after_ps: int = us(1)) -> int:
-        """Deliver a packet whose sample of the RTT is `rtt_ps`; return the window in its ACK."""
+        """Deliver a packet with the RTT sample `rtt_ps`; return the window in its ACK."""
         self.now += after_ps
         self.endpoint.flow_num = max(self.endpoint.flow_num, self.flows - (self.message.received_packets == 0))
-        self.endpoint.round_began_ps = self.now  # no round ends: B_R is `used`
+        self.endpoint.round_began_ps = self.now  # keep rounds open, so B_R is `used`
         self.endpoint.last_bps, self.endpoint.last_began_ps = self.used * LINE_BPS, self.now
         packet, reply = _RccPacket(), _RccPacket()
         packet.accepted = 1

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""Two receivers that no paper has: RCC's with windows that come back, Homa's that takes packets in order."""
+"""Two modified receivers: RCC's with windows that recover, Homa's that accepts packets only in order."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from rdmacc.records import Int32
 from rdmacc.state import ACK, NAK
 
 RTTS = 3
-"""Base RTTs after which a window is back at its share."""
+"""Base RTTs within which a window returns to its share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class ReturningRcc(Rcc):
 
 @dataclass(frozen=True, kw_only=True)
 class OrderedHoma(Homa):
-    """Homa with a receiver that takes packets in order, and a sender that goes back."""
+    """Homa with a receiver that accepts packets only in order, and a sender that goes back."""
 
     class Transfer(Homa.Transfer):
         """Both sides of a message."""

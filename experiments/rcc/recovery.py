@@ -1,13 +1,13 @@
-"""RCC, figure 13: a PID whose windows come back, and Homa whose receiver takes packets in order only.
+"""RCC, figure 13: a PID whose windows recover, and Homa with a receiver that accepts packets only in order.
 
-*RCC.* Under the PID a window grows by 1% a round trip, so a flow that was judged congested pays until it ends. Here a
-window below its share also grows by a third of the share in each base RTT in which the delay is below its target: it is
-back within three. No equation has such a bound; it shows whether the gains of V-A are why RCC is not ahead of RCC-EWA.
-On the paper's fabric at a load of 50%, and on one of half the rate, where the PID has work to do, at 30%.
+*RCC.* Under the PID a window grows by 1% per round trip, so a flow judged congested is slow until it ends. Here a
+window below its share also grows by a third of the share in each base RTT with a delay below its target, so it recovers
+within three. No equation says so; this tests whether the gains of V-A are the reason why RCC is not ahead of RCC-EWA.
+It runs on the paper's fabric at a load of 50%, and at 30% on one of half the rate, where the PID matters.
 
 *Homa.* "Since the core packet spraying scheme likely incurs packet reordering, it is not well-supported in RDMA
-networks" (VI). Here its receiver drops what is out of order, as a NIC with go-back-N does, asks once for each packet
-that it misses, and the sender goes back to it. One seed, until 30 ms; flows that are not done count with that time.
+networks" (VI). Here its receiver drops out-of-order packets, as a NIC with go-back-N does, requests each missing packet
+once, and the sender goes back to it. One seed, until 30 ms; unfinished flows count with that time.
 
 Web search. Setup: `rdmacc.experiments.rcc.fat_tree` and `oversubscribed`.
 """
@@ -20,7 +20,7 @@ from ..api import *
 _NAME = "web_search"
 BACK, IN_ORDER = "windows come back", "takes packets in order"
 _LOADS = {"1:1": 0.5, "2:1": 0.3}
-"""By fabric: at a load, a row of the table is of one fabric."""
+"""Load by fabric; each load has only one fabric."""
 
 
 def _values(component: Any) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def _values(component: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Changed(FatTreeCase):
-    """A run of RCC or Homa with its other receiver."""
+    """A run of RCC or Homa with its modified receiver."""
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -7,11 +7,11 @@ All figures run the schemes of ``rdmacc.preset("rcc-2021")``: RCC, its variants 
 V-A. The networks are `rdmacc.rcc_fat_tree`, `rcc_dumbbell`, `rcc_multi_bottleneck`, `rcc_testbed`, and a star for the
 incast. Where the paper is silent, this is assumed for all figures:
 
-- Packets of 1,000 bytes with 48 bytes of headers, as in the ns-3 RDMA simulator that the paper started from [17]. A
-  full link of 100 Gb/s carries 95.4 Gb/s of payload.
-- 12 us are propagation, in every network. The base RTTs of schemes also include the packets' time on the links.
+- Packets of 1,000 bytes with 48 bytes of headers, as in the ns-3 RDMA simulator on which the paper builds [17]. A full
+  link of 100 Gb/s carries 95.4 Gb/s of payload.
+- In every network, 12 us are propagation alone. The schemes' base RTTs also include the packets' time on the links.
 - Switches have 32 MB of buffer (V-A) and PFC.
-- Goodput is payload that the receiver took, over intervals that each figure states.
+- Goodput is payload accepted by the receiver, over intervals stated by each figure.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ PRESET = preset("rcc-2021")
 PID: Any = PRESET["rcc"].control[0]
 PAYLOAD_BYTES, WIRE_BYTES = PRESET["rcc"].payload_bytes, PRESET["rcc"].wire_bytes
 GOODPUT_BPS = LINE_BPS * PAYLOAD_BYTES / WIRE_BYTES
-"""Payload that a full link carries."""
+"""Payload rate of a full link."""
 
 RECEIVER = "h0"
-"""Of the incast."""
+"""Receiver of the incast."""
 _HEADROOM_BYTES = size_bytes("117kB")
 """PFC's headroom for a port of 100 Gb/s with a link of 3 us."""
 
@@ -56,21 +56,21 @@ LOOKS = {
     "rcc-pid": ("RCC-PID", "green"),
     "rcc-ewa": ("RCC-EWA", "vermilion"),
 }
-"""Names and colours of the preset's schemes, as every figure shows them."""
+"""Names and colours of the preset's schemes in all figures."""
 NAMES = {scheme: name for scheme, (name, _) in LOOKS.items()}
 
 
 def incast_star(senders: int) -> nx.Graph[str]:
     """Return the incast's network: its senders, then the host of the background flow, around `RECEIVER`.
 
-    A switch of a thousand ports would need all of 32 MB, and more, for PFC's headroom: it has 32 MB on top of that.
+    A switch of a thousand ports would need more than 32 MB for PFC's headroom alone, so it has 32 MB on top of that.
     """
     ports = senders + 2
     return topology.star(ports, rate=RATE, delay="3us", buffer=size_bytes(BUFFER) + ports * _HEADROOM_BYTES)
 
 
 def received(flow: int, every: Quantity) -> Probe:
-    """Watch the packets of a message that its receiver took."""
+    """Return a probe of a message's packets accepted by its receiver."""
     return probes.field("flow", flow, "received_packets", every=every)
 
 
@@ -84,7 +84,7 @@ def goodput(result: Result, flow: int, payload_bytes: int = PAYLOAD_BYTES) -> pd
 
 
 def in_place(table: pd.DataFrame, default: Mapping[str, Any], other: Mapping[str, Any]) -> pd.DataFrame | None:
-    """Return a table in which the rows of a reading also stand in the place of the default's."""
+    """Return a table in which rows of a reading replace the default's, and also keep their own labels."""
     is_default, is_other = (having(table, **one) for one in (default, other))
     if not is_other.any():
         return None

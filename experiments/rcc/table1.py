@@ -20,7 +20,7 @@ LISTED: dict[str, tuple[str, type[Record], str, int]] = {
 """Table I: side, our record and field, and the published size in bytes."""
 
 NEEDED = {"is_iterative": "whether the flow is under PID", "late": "late samples in a row"}
-"""Algorithm 1's other state of a flow."""
+"""Other state per flow in algorithm 1."""
 
 PUBLISHED_TOTAL, DCQCN_TOTAL = 52, 60
 

@@ -1,9 +1,9 @@
-"""RCC: gains tuned by the phase margin for other networks, tried in packets.
+"""RCC: gains tuned by phase margin for other networks, tested in packets.
 
-`rdmacc.models.tune` gives the fastest gains with a margin for a base RTT, K_p a tenth of K_d: for the paper's margin
-of 39.8 degrees without feedback delay, and for 40 degrees with one RTT of it. The paper's own gains are for 12 us.
-Setup and assumptions: `rdmacc.experiments.rcc.loops`; two flows, equation (4) as printed and without u(t - 1), an
-update in each RTT, for 800 RTTs (quick: 250); then a third flow joins for as long again. Settling is from its start
+`rdmacc.models.tune` gives the fastest gains with a phase margin for a base RTT, with K_p a tenth of K_d: for the
+paper's margin of 39.8 degrees without feedback delay, and for 40 degrees with one RTT of delay. The paper's gains are
+for 12 us. Setup and assumptions: `rdmacc.experiments.rcc.loops`; two flows, equation (4) as printed and without u(t -
+1), an update per RTT, for 800 RTTs (quick: 250); then a third flow joins for the same time. Settling is from its start
 until the queue is back between empty and twice its target.
 """
 
@@ -24,7 +24,7 @@ PAPER_MARGIN, DELAYED_MARGIN = 39.8, 40.0
 
 
 def gains_of(name: str, base_rtt_ps: int) -> RccLoop:
-    """Return the loop with the gains of a kind for a base RTT."""
+    """Return the loop with gains of a given kind for a base RTT."""
     rtt = ps(base_rtt_ps)
     if name == "tuned":
         return tune(rtt, margin=PAPER_MARGIN)
@@ -89,7 +89,7 @@ class Tuned(Experiment):
         two, three = queue[queue.index <= joins_ps], queue[queue.index > joins_ps]
         loop = gains_of(point.labels["gains"], point.labels["base_rtt_ps"])
         delayed = loop.replace(feedback_rtts=1.0)
-        arrived_ps = joins_ps + point.labels["base_rtt_ps"]  # the newcomer's first window is in the queue by then
+        arrived_ps = joins_ps + point.labels["base_rtt_ps"]  # when the third flow's first window is in the queue
         back = first_within(three, arrived_ps, target, 1.0) - joins_ps
         numbers = {
             "swing": (swing(two, joins_ps / 2, target), "target"),

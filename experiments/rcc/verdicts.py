@@ -1,13 +1,13 @@
-"""RCC's verdicts where every queue is at the last hop: how many flows still come under the PID.
+"""RCC's verdicts if every queue is at the last hop: how many flows still come under the PID.
 
-Figure 13 has RCC ahead of RCC-EWA. Here the PID should have nothing to do. Assumed: 32 hosts around one switch, without
+In figure 13 RCC is ahead of RCC-EWA. Here the PID should have no effect. Assumed: 32 hosts around one switch, without
 links inside the network; links of 100 Gb/s, a base RTT of 12 us; web search traffic as on the fat tree
-(`rdmacc.experiments.rcc.fat_tree`). A flow that was ever judged congested in the network stays under the PID to its end
+(`rdmacc.experiments.rcc.fat_tree`). A flow once judged congested in the network stays under the PID until it ends
 (algorithm 1, line 6). RCC-EWA has the same flows.
 
-The paper takes n = 3 samples in a row, and says "upon receiving a packet"; three packets take 0.25 us, while B_R
-is a mean over 12 us. It could also have meant three round trips, since table I has an "RTT update timer": n = 3 samples
-of one base RTT each are that reading, and n = 100 packets, eight microseconds of the line, come near it.
+The paper takes n = 3 samples in a row, and says "upon receiving a packet"; three packets take 0.25 us, while B_R is a
+mean over 12 us. It may also mean three round trips, since table I has an "RTT update timer": that reading takes one
+sample per base RTT, n = 3, and n = 100 packets, eight microseconds at line rate, is close to it.
 """
 
 from rdmacc.workload import SIZES
@@ -21,10 +21,10 @@ SEEDS = {"quick": 1, "paper": 6}
 READINGS: dict[str, dict[str, Any]] = {
     "n = 3": {}, "n = 100": {"late_samples": 100}, "n = 3 round trips": {"sampling": "base-rtt"},
 }  # fmt: skip
-"""The samples, and their number for a verdict: as published, for about a round trip, of round trips."""
+"""Number and kind of late samples for a verdict: as published, about a round trip of packets, round trips."""
 AS_PUBLISHED, *OTHERS = READINGS
 _LINES = {"n = 3": ("blue", "o-"), "n = 100": ("sky", "o-"), "n = 3 round trips": ("green", "o--")}
-"""The last covers another."""
+"""Colours and styles; the last curve covers another."""
 _OVER_LOAD = partial(
     Lines,
     over="load",
