@@ -268,7 +268,7 @@ def scorecard(
     ] = False,
     page: Annotated[Path | None, typer.Option(help="With --finds: write them into this page.")] = None,
 ) -> None:
-    """Show the worst cases found of schemes, beside those of all others, with cause and verdict."""
+    """Show each scheme's worst cases, with cause, verdict and rank among all schemes."""
     from rdmacc.cli import scorecard as card
 
     if finds:

@@ -76,12 +76,14 @@ class Setup(Parameters):
     """A small scenario."""
 
     network: str = param("star", "how the hosts are connected", choices=NETWORKS)
-    hosts: int = param(9, "how many there are", low=4, high=32)
-    rate_gbps: float = param(100.0, "of every link", low=_LEAST, high=_MOST)
-    delay_us: float = param(1.0, "propagation, one way, of every link", low=_LEAST, high=_MOST)
+    hosts: int = param(9, "number of hosts", low=4, high=32)
+    rate_gbps: float = param(100.0, "rate of every link", low=_LEAST, high=_MOST)
+    delay_us: float = param(1.0, "one-way propagation delay of every link", low=_LEAST, high=_MOST)
     work: str = param("incast beside a long flow", "who sends to whom", choices=WORKS)
-    size_kb: float = param(64.0, "of each message; a long flow has ten times as much or more", low=_LEAST, high=_MOST)
-    load: float = param(0.5, "share of what the hosts' links carry", low=_LEAST, high=1 - _LEAST)
+    size_kb: float = param(
+        64.0, "size of a message; a long flow has at least ten times as much", low=_LEAST, high=_MOST
+    )
+    load: float = param(0.5, "load, as a share of the capacity of the hosts' links", low=_LEAST, high=1 - _LEAST)
     loss: float = param(0.0, "share of the data packets that every link loses", low=0.0, high=0.05)
     seed: int = param(0, "draws messages, paths, marks and losses", low=0)
     schemes: tuple[str, ...] = ("dcqcn",)
@@ -291,13 +293,11 @@ class Setup(Parameters):
 
 
 def _size(size_kb: float) -> str:
-    """Return a size in whole bytes, in readable form."""
     size = max(1, round(size_kb * 1e3))
     return f"{size // 1000}kB" if size % 1000 == 0 else f"{size}B"
 
 
 def _time(time_us: float) -> str:
-    """Return a time in whole picoseconds, in readable form."""
     return f"{round(time_us, 6):.6f}".rstrip("0").rstrip(".") + "us"
 
 

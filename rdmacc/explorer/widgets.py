@@ -64,7 +64,6 @@ class Notes:
         self._write(key, meaning, "#666")
 
     def text(self, key: Any) -> str:
-        """Return the line under a control, as HTML; empty if there is none."""
         return str(self._by_control[key][0].value)
 
     def _write(self, key: Any, text: str, colour: str) -> None:
@@ -245,7 +244,6 @@ class Explorer:
         self._show()
 
     def _value(self, name: str) -> Any:
-        """Return what a control should show."""
         if not name.startswith("scheme "):
             return getattr(self.setup, name)
         number = int(name.removeprefix("scheme ")) - 1
@@ -253,7 +251,6 @@ class Explorer:
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
-        """Set values without running anything."""
         self._is_quiet = True
         try:
             yield
@@ -261,7 +258,6 @@ class Explorer:
             self._is_quiet = False
 
     def _show(self) -> None:
-        """Show the setup that has run."""
         setup, idle = self.setup, self.setup.idle()
         for name in ("size_kb", "load", "hosts"):
             self.controls[name].disabled = name in idle
@@ -318,7 +314,6 @@ class Explorer:
 
 
 def _differ(old: Mapping[str, Result], new: Mapping[str, Result]) -> bool:
-    """Return whether any flow or sample changed."""
     return list(old) != list(new) or any(
         not (old[name].flows.equals(new[name].flows) and old[name].probes.equals(new[name].probes)) for name in new
     )

@@ -56,7 +56,7 @@ class Nccl(Parameters):
     """
 
     algorithm: Literal["ring", "tree", "hierarchical"] = param(
-        "ring", "of all-reduce; tree: the double binary tree; hierarchical: within nodes, among them, within nodes",
+        "ring", "for all-reduce; tree: the double binary tree; hierarchical: within nodes, among them, within nodes",
         choices=("ring", "tree", "hierarchical"),
     )  # fmt: skip
     protocol: Literal["Simple", "LL", "LL128"] = param(
@@ -64,8 +64,8 @@ class Nccl(Parameters):
         choices=("Simple", "LL", "LL128"), source="NVIDIA/nccl 5067397c, src/device/primitives.h",
     )  # fmt: skip
     channels: int = param(
-        0, "rings, or pairs of trees, that share the data, or peers at a time; 0: one for each host of a node, each of "
-        "which leaves a node by another NIC", low=0,
+        0, "rings or pairs of trees that share the data, or peers at a time; 0: one for each host of a node, each "
+        "leaving the node by a different NIC", low=0,
     )  # fmt: skip
     chunk_bytes: OptionalSize = param(
         None, "most data that a rank sends per step and channel; None: all of it in rings and all-to-alls, NCCL's step "
@@ -74,7 +74,7 @@ class Nccl(Parameters):
     )  # fmt: skip
     slices: int = param(1, "parts of a chunk, sent in sequence; 2 in NCCL's rings", low=1)
     buffer_steps: int = param(
-        8, "chunks by which a rank of a tree may be ahead of what the next one has passed on; 0: any number", low=0,
+        8, "chunks that a rank of a tree may send before the next rank has passed them on; 0: any number", low=0,
         source="NCCL_STEPS",
     )  # fmt: skip
     queue_pairs: int = param(
@@ -90,8 +90,8 @@ class Nccl(Parameters):
     )  # fmt: skip
     inner_delay_ps: Time = param("936.25ns", "delay of the inner network", low=0, source="the same file")
     pxn: bool = param(
-        False, "in an all-to-all, data for another node's GPU go by the inner network to the GPU of its number, which "
-        "sends those of its whole node", source="PXN, NCCL 2.12",
+        False, "in an all-to-all, data for another node first go over the inner network to the GPU with the number of "
+        "their destination, which sends them for its whole node", source="PXN, NCCL 2.12",
     )  # fmt: skip
 
     @property

@@ -96,7 +96,7 @@ class TrainingStep(Parameters):
 
     model: Transformer = field(default_factory=Transformer)
     """The model."""
-    data: int = param(1, "replicas, which reduce gradients among each other", symbol="DP", low=1)
+    data: int = param(1, "replicas, which reduce their gradients with each other", symbol="DP", low=1)
     tensor: int = param(1, "ranks that share a layer's matrices", symbol="TP", low=1)
     pipeline: int = param(1, "pipeline stages", symbol="PP", low=1)
     experts: int = param(1, "ranks of a replica group that share the experts", symbol="EP", low=1)
