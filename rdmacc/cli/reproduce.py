@@ -76,7 +76,6 @@ def _planned(papers: Sequence[str] | None) -> list[Experiment]:
 
 
 def _computed(planned: Sequence[Experiment], how: dict[str, Any], report: Report) -> Iterator[Entry]:
-    """Compute experiments, cheapest first, so that results appear early."""
     from tqdm.auto import tqdm
 
     from rdmacc.experiments.ledger.report import Entry
@@ -113,7 +112,6 @@ def _expected_hops(one: Experiment, scale: str) -> int:
 
 
 def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[Entry]:
-    """Return the stored table, otherwise the bundled one."""
     from rdmacc.experiments import load_summary, summary_path
     from rdmacc.experiments.ledger.report import Entry
     from rdmacc.experiments.ledger.score import words_of

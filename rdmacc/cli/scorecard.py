@@ -46,7 +46,6 @@ def registered(given: Sequence[str]) -> list[str]:
 
 
 def on_held_out(names: Sequence[str], seed: int | None, against: str, objective: str, count: int) -> str:
-    """Return how a scheme compares on held-out cases."""
     if len(names) != 1:
         raise ConfigError("scheme", ", ".join(names), "one, with --held-out")
     if seed is None:
@@ -55,7 +54,6 @@ def on_held_out(names: Sequence[str], seed: int | None, against: str, objective:
 
 
 def on_finds(page: Path | None) -> str:
-    """Return the finds as measured now; write them into a page."""
     text = cards.finds_text(cards.finds())
     if page is not None:
         page.write_text(filled(page.read_text(encoding="utf-8"), "finds", text), encoding="utf-8")

@@ -68,8 +68,6 @@ def _grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
 
 
 class Recording:
-    """The trace of a run with explanations."""
-
     def __init__(self, plan: Plan, rows: npt.NDArray[np.void], now_ps: int) -> None:
         self.plan, self.rows, self._now_ps = plan, rows, now_ps
         self._links = Follower(plan)
@@ -83,13 +81,11 @@ class Recording:
         return self._order[self._first[message + 1] : self._first[message + 2]]
 
     def end_ps(self, port: int, time_ps: int, wire_bytes: int) -> int:
-        """Return when a transmission ends."""
         rate_bps = self._links.rate_at(port, time_ps)
         return time_ps + transmission_ps(wire_bytes, rate_bps, self.plan.scheme.tick_ps)
 
     @uncollected()  # hops make no cycles, and there are many
     def _hops_of(self, message: int) -> list[Hop]:
-        """Return the hops of all packets of a message."""
         follower, places = Follower(self.plan), self.places_of(message)
         places = places[self.rows["what"][places] <= QUEUED]
         for place, row in zip(places.tolist(), self.rows[places].tolist(), strict=True):
@@ -223,7 +219,6 @@ class Recording:
 
     @cached_property
     def all_downs(self) -> dict[int, list[tuple[int, int]]]:
-        """When each port was down."""
         found: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for event in self.plan.fault_events:
             for port in event.ports if event.what in (DOWN, UP) else ():

@@ -23,7 +23,6 @@ KINDS = (
     "waiting to start", "own rate", "own window", "waiting for a grant", "NIC busy with others", "queue at a port",
     "paused", "transmission", "propagation", "recovery", "receiver",
 )  # fmt: skip
-"""The kinds of time."""
 
 (START, OWN_RATE, OWN_WINDOW, GRANT, NIC, QUEUE, PAUSED, TRANSMISSION, PROPAGATION, RECOVERY, RECEIVER) = KINDS
 
@@ -102,7 +101,6 @@ class Walk:
     # The last packet
 
     def _from_arrival(self) -> None:
-        """Begin with the packet that completed the message."""
         dst, peer = self._plan.dst[self._message], self._plan.fabric.port_peer
         journeys = self._recording.journeys_of(self._message)
         found = [
@@ -211,7 +209,6 @@ class Walk:
         return -1 if row < 0 else self._recording.arrival_before(row, int(self._plan.src[self._message]), self._qp)
 
     def _kind(self, row: int) -> int:
-        """Return the kind of packet in a row; -1 without a row."""
         return -1 if row < 0 else int(self._recording.rows["kind"][row])
 
     def _again(self, i: int, base_ps: int) -> int:

@@ -33,7 +33,6 @@ _FATES = {
 
 
 def paragraph(explained: Explanation, plan: Plan, causes: Causes) -> str:
-    """Return a paragraph on where a message's time went."""
     return fill(_Writer(explained, plan, causes).text(), _WIDTH)
 
 

@@ -328,8 +328,7 @@ def to_htsim(
     ------
     ConfigError
         For anything that htsim cannot do: computation, delays, starts that are not whole in its unit or not exact in a
-        32-bit float, a start of a message that waits, a message that more than one set of others waits for, another
-        network.
+        32-bit float, a start time of a message that waits, overlapping sets of messages to wait for, other topologies.
     """
     unit_ps, frame = _unit_ps(unit), messages(workload)
     numbers = {host: number for number, host in enumerate(hosts_in(network))}

@@ -58,7 +58,7 @@ class _Flow(NamedTuple):
 
     message: int
     bps: float
-    slot: int  # which colour it has
+    slot: int  # index of its colour
     ports: list[int]
 
 
@@ -243,7 +243,6 @@ def _layout(fabric: Fabric) -> tuple[list[tuple[str, float, int, float]], list[_
 
 
 def _utilisation(recording: Recording, edges_ps: npt.NDArray[np.int64]) -> Floats:
-    """Return each port's utilisation by period."""
     fabric = recording.plan.fabric
     found = np.zeros((fabric.n_ports, len(edges_ps) - 1))
     for port in range(fabric.n_ports):
@@ -260,7 +259,6 @@ def _utilisation(recording: Recording, edges_ps: npt.NDArray[np.int64]) -> Float
 
 @uncollected()
 def _queues(recording: Recording, edges_ps: npt.NDArray[np.int64]) -> Floats:
-    """Return each switch port's longest queue of data, by period."""
     rows, follower = recording.rows, Follower(recording.plan)
     for row in rows[(rows["what"] <= QUEUED) & (rows["kind"] == DATA)].tolist():
         follower.read(row)

@@ -264,7 +264,7 @@ class Frames:
         )
 
     def _has_started(self) -> npt.NDArray[np.bool_]:
-        """Return which messages have started: their start has passed, and all that they wait for is complete."""
+        """Return which messages have started: their start time has passed, and their dependencies are complete."""
         return self._has_all()[: self.plan.n_messages] & (self.outcome.messages["start_ps"] <= self.now_ps)
 
     def _has_all(self) -> npt.NDArray[np.bool_]:

@@ -20,8 +20,8 @@ _KEPT = ("journey", "hop", "nth", "wire_bytes", "priority", "ce", "trimmed", "se
 def find_hops(result: Result) -> pd.DataFrame:
     """Follow every packet of a trace (of a run with ``trace=True``) over its links.
 
-    A link delivers in order, so each arrival or loss belongs to the packet that was sent first. A switch is assumed to
-    forward identical copies of a packet in order of arrival.
+    A link delivers in order, so each arrival or loss belongs to the packet that was sent first. We assume that a switch
+    forwards identical copies of a packet in order of arrival.
 
     There is one row for each packet on each link, sorted by sending time: `journey` (number that identifies the packet
     over all hops), `hop` (from 0), `node, peer, kind, message, psn`, `nth` (which transmission of that packet by its

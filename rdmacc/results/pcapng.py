@@ -148,7 +148,7 @@ def ip_address(node: int) -> str:
 def _seen(
     plan: Plan, rows: npt.NDArray[np.void], node: Hashable | None, link: tuple[Hashable, Hashable] | None
 ) -> npt.NDArray[np.bool_]:
-    """Return which rows are packets seen at the point of capture."""
+    """Return which rows are packets that pass the point of capture."""
     fabric = plan.fabric
     sent, arrived = rows["what"] == SENT, rows["what"] == ARRIVED
     if node is not None and link is not None:
@@ -269,7 +269,7 @@ def _number(kind: int, psn: int) -> int:
 
 
 def _pfc(cls: int, *, is_pause: bool) -> bytes:
-    """Return a PFC frame after its Ethernet header: opcode, vector of priorities, eight times."""
+    """Return a PFC frame after its Ethernet header: opcode, vector of priorities, eight pause times."""
     priority = NUM_CLASSES - 1 - cls
     times = [0xFFFF if is_pause and i == priority else 0 for i in range(8)]
     return struct.pack(">HH8H", 0x0101, 1 << priority, *times).ljust(46, b"\0")

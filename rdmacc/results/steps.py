@@ -41,7 +41,7 @@ def _rows(plan: Plan, outcome: RunOutcome, columns: tuple[str, ...]) -> pd.DataF
 
 
 def _by_row(plan: Plan, outcome: RunOutcome, message: str, computation: str) -> npt.NDArray[np.int64]:
-    """Return a counter of messages and one of computations, in the order of the workload's rows."""
+    """Merge a counter of messages with one of computations, in the order of the workload's rows."""
     values, computes = np.empty(len(plan.rows.computes), np.int64), plan.rows.computes
     values[~computes], values[computes] = outcome.messages[message], outcome.computation[computation]
     return values

@@ -120,7 +120,7 @@ class Summary:
     scheme: str
     network: str
     engine: str
-    seed: int  # of all randomness
+    seed: int  # seed of all randomness
     simulated_ps: int
     wall_s: float  # wall time of the run, without set-up
     flows: int
@@ -141,7 +141,7 @@ class Summary:
     pfc_pauses: int
     cnps: int
     marked_packets: int
-    drops: int  # of switches and of links
+    drops: int  # at switches and on links
     retransmissions: int
     timeouts: int
     no_route: int = 0  # messages that failed because a host lost its last link

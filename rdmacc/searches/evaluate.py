@@ -26,7 +26,7 @@ class Run:
     Attributes
     ----------
     number : int
-        Its place in the search.
+        Position in the search.
     values : dict
         Its values by name.
     objectives : tuple of float

@@ -57,7 +57,7 @@ class HeldOut:
         return self._share("baseline", "scheme")
 
     def _share(self, low: str, high: str) -> tuple[float, float, float]:
-        """Return how often the first is lower by more than the margin, and the interval."""
+        """Return how often the first is lower by more than `SAME`, and the interval."""
         small, large = (self.frame[name].to_numpy(np.float64) for name in (low, high))
         count = int((small < large * (1.0 - SAME)).sum())  # a failure is infinite, and no better than another one
         interval = binomtest(count, len(small)).proportion_ci(method="wilson")

@@ -166,7 +166,7 @@ def _unluckiest(objective: str, case: Case, result: Result) -> int:
 
 @cache
 def known() -> pd.DataFrame:
-    """Return the sentences of papers and of this guide, in order: columns of lists, `origin`, `source`, `sentence`."""
+    """Return the known sentences in order: `schemes`, `kinds`, `objectives` (lists), `origin`, `source`, `sentence`."""
     table = pd.read_csv(KNOWN)
     return table.assign(**{name: table[name].str.split(";") for name in ("schemes", "kinds", "objectives")})
 
@@ -227,7 +227,7 @@ def shown(objective: str, value: float) -> str:
 
 
 def text(table: pd.DataFrame, others: pd.DataFrame) -> Iterator[str]:
-    """Yield lines about a scheme: at each rate, its value, its place among the others, the line, cause and verdict."""
+    """Yield lines about a scheme: at each rate, its value, its rank, the line, cause and verdict."""
     for one in rows_of(table):
         scheme, name, rate, value = one.scheme, one.objective, one.rate_bps, one.value
         beside = others[(others["objective"] == name) & (others["rate_bps"] == rate) & (others["scheme"] != scheme)]

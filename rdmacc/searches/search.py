@@ -317,7 +317,7 @@ def search(
 
 
 def _of_these(found: Search, after: Search) -> list[Run]:
-    """Return the runs of an earlier search with these objectives only."""
+    """Return the runs of an earlier search, reduced to these objectives."""
     if not isinstance(after, Search) or [one.name for one in after._axes] != [one.name for one in found._axes]:
         raise ConfigError("after", after, "a search of the same space")
     if missing := [name for name in found.names if name not in after.names]:

@@ -159,7 +159,6 @@ def is_users(kind: type[Any]) -> bool:
 
 
 def _packages(kinds: Iterable[type[Any]]) -> set[str]:
-    """Return the installed packages that define classes."""
     names = {kind.__module__.partition(".")[0] for kind in kinds} - {*_SESSION}
     files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
     return {name for name, file in files.items() if file and is_installed(file)}
@@ -172,7 +171,6 @@ def text_of_results() -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions that numbers may depend on."""
     packages = ("numba", "numpy", "pandas", "scipy")
     return {"python": ".".join(map(str, sys.version_info[:2]))} | {name: metadata.version(name) for name in packages}
 
@@ -183,7 +181,7 @@ def versions() -> dict[str, str]:
 def describe(point: PointLike, built: dict[bytes, dict[str, Any]]) -> dict[str, Any]:
     """Return everything except the code that a point's rows depend on, as JSON data.
 
-    Networks and workloads are described by their size and a content hash, only once if they are shared.
+    Networks and workloads are described by their size and a content hash; shared ones only once.
     """
     try:
         labels = _plain(point.labels, f"labels of {point.name}")

@@ -221,7 +221,7 @@ def _context(imports_script: bool) -> Any:
 
 
 class _WithoutScript:
-    """Starts processes that do not import the script, by hiding it from `__main__` meanwhile."""
+    """Starts processes that do not import the script, by hiding it from `__main__` while they start."""
 
     def start(self) -> None:
         main = sys.modules["__main__"]

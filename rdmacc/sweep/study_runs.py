@@ -113,7 +113,6 @@ class Measured(NamedTuple):
 
 
 def measured_of(result: Result) -> Measured:
-    """Measure a run."""
     found, transport = result.outcome.messages, result.transport()
     counts = counts_of(result.outcome, result.plan.fabric.port_class)
     counts["marked_packets"] = sum(counts[f"marks_{name}"] for name in LINK_CLASSES)  # as in `Result.summary`
@@ -249,7 +248,6 @@ def _is_key(value: Any) -> bool:
 
 
 def _takes(made: Any, name: str) -> bool:
-    """Return whether a function takes an argument of that name."""
     if not callable(made):
         return False
     try:

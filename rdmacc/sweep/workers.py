@@ -52,7 +52,7 @@ class Task:
             found = compute(experiment, point, engine, threads, self.checkpoint)
         except Exception as error:
             return Failed(reason_of(error), traceback.format_exc())
-        if self.code["hash"] and patched():  # what was imported meanwhile may be newer
+        if self.code["hash"] and patched():  # modules imported since then may be newer
             return Failed(_CHANGED)
         return found
 

@@ -22,7 +22,7 @@ from rdmacc.units import Quantity, size_bytes
 if TYPE_CHECKING:
     Graph: TypeAlias = nx.Graph[Any]
 else:
-    Graph = nx.Graph  # takes no brackets
+    Graph = nx.Graph  # not subscriptable
 
 
 @typed

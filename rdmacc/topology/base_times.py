@@ -148,7 +148,7 @@ class _Ends(NamedTuple):
 def _by_first_way(
     fabric: Fabric, dst: Int64s, ports: Int64s, full: Int64s, rest: Int64s, wires: tuple[int, Int64s], tick_ps: int
 ) -> tuple[Int64s, Bools, Bools]:
-    """Return the bound if all paths equal the first, who has several, and whose path may be slowest in the middle."""
+    """Return the bound if all paths equal the first; who has several paths; and whose middle may limit them."""
     count = len(dst)
     is_several, middle = np.zeros(count, np.bool_), np.zeros(count, np.int64)
     arrivals, before, first, last = (np.zeros((2, count), np.int64) for _ in range(4))
@@ -177,7 +177,6 @@ def _by_every_way(
     fabric: Fabric, src: Int64s, dst: Int64s, ports: Int64s, full: Int64s, rest: Int64s,
     wires: tuple[int, Int64s], tick_ps: int,
 ) -> Int64s:  # fmt: skip
-    """Return the bound over all paths."""
     count = len(dst)
     through, lag, number = np.zeros((3, count), np.int64)
     ends, before, first, last = (np.zeros((2, count), np.int64) for _ in range(4))

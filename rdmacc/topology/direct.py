@@ -81,7 +81,7 @@ def dragonfly(
 
 
 def _gateway(group: int, other: int, routers: int, global_links: int) -> str:
-    """Return the router of a group that has the link to another: port k leads to the group k + 1 further on."""
+    """Return the router of a group that has the link to another: port k leads k + 1 groups further."""
     port = (other - group) % (routers * global_links + 1) - 1
     return f"g{group}r{port // global_links}"
 

@@ -79,7 +79,7 @@ def _tier_text(graph: Graph, tier: list[Any]) -> str:
 
 
 def _places(graph: Graph, tiers: list[list[Any]]) -> Places:
-    """Return each node's position: evenly spread, or centred above the nodes below it if it shares none."""
+    """Return each node's position: evenly spread, or centred above the nodes below it if no other node shares them."""
     place: Places = {}
     for level, tier in enumerate(tiers):
         spread = {name: (i + 0.5) / len(tier) for i, name in enumerate(tier)}
@@ -137,7 +137,7 @@ def _draw_links(ax: Axes, graph: Graph, place: Places, fans: dict[Any, list[Any]
 
 
 def _draw_fans(ax: Axes, fans: dict[Any, list[Any]]) -> None:
-    """Draw wedges, each as wide as its hosts' part of the tier."""
+    """Draw each switch's hosts as a wedge, as wide as their part of the tier."""
     total = sum(map(len, fans.values()))
     labelled = len(fans) <= _LABELLED
     first = 0

@@ -78,7 +78,7 @@ class Fabric:
         content = None
         if type(graph) is nx.Graph:
             parts: Any = graph
-            content = content_of(graph.graph.get("name"), parts._node, parts._adj)  # its views take three times as long
+            content = content_of(graph.graph.get("name"), parts._node, parts._adj)  # views take three times as long
         return _NETWORKS.get(content, lambda: frozen(cls._from_graph(graph)))
 
     @classmethod

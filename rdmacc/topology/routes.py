@@ -132,7 +132,7 @@ def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) 
 
 
 def _levels(here: Any, there: Any, ends: Any, is_host: Bools) -> npt.NDArray[np.uint64]:
-    """Return for each port, from row `here` to row `there`, the attachments that it leads to as a row of bits."""
+    """Return, for each port from row `here` to row `there`, the attachments that it leads to, as a row of bits."""
     width = -(-len(ends) // 64)
     bits = np.zeros((len(is_host), width * 64), dtype=np.uint8)
     bits[ends, np.arange(len(ends))] = 1

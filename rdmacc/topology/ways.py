@@ -15,7 +15,7 @@ from rdmacc.topology.routes import Bools
 class Hop(NamedTuple):
     """The ports that pairs of hosts may use as their n-th hop."""
 
-    pair: Int64s  # whose port it is
+    pair: Int64s  # pair that may use each port
     ports: Int64s
     origin: Int64s  # index of the port's node among `nodes` of the hop before
     into: Int64s  # index of the node that the port leads to among the hop's own `nodes`

@@ -96,7 +96,7 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         if stem in _ALIASES and name not in (
             *COLUMNS,
             *COMPUTATION_COLUMNS,
-        ):  # such as start_us, which would be ignored, so that everything starts at 0
+        ):  # such as start_us: without this error, everything would start at 0
             raise ConfigError("column", name, f"named {_ALIASES[stem]}, or {stem}, whose values have units")
     computes = None
     if "duration_ps" in names:

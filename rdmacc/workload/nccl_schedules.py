@@ -153,7 +153,6 @@ class Collective:
                 self.schedule.wait(np.ravel(rows)[:, np.newaxis], np.asarray(self.ready[rank])[np.newaxis, :])
 
     def compute(self, duration_ps: int) -> Int64s:
-        """Add a computation on each rank."""
         return self.schedule.compute(self.names, np.full(self.n, duration_ps), collective=self.number)
 
     def transfers(self, src: Int64s, dst: Int64s, sizes: Int64s, order: Int64s, channel: int = 0) -> Transfers:
@@ -237,7 +236,7 @@ class Collective:
             made.after(down[edge[inner]], down[above])
             top = edge[child[parents[child] == root]]
             ahead = self.nccl.buffer_steps
-            if 0 < ahead < k:  # a chunk waits until the one `ahead` before it has left the receiver again
+            if 0 < ahead < k:  # a chunk waits until the receiver has passed on the one `ahead` before it
                 made.after(up[edge[inner], ahead:], up[above, :-ahead])
                 made.after(down[above, ahead:], down[edge[inner], :-ahead])
                 made.after(up[top, ahead:], down[top, :-ahead])
@@ -266,7 +265,6 @@ class Collective:
                 made.arrive(at[place], behind)
 
     def exchange(self) -> None:
-        """Add an all-to-all."""
         n, order = self.n, peer_order(self.n, self.nccl.hosts_per_node)
         width = n // (len({group for group, _ in order} | {0}))
         rank = np.arange(n)
@@ -292,7 +290,7 @@ class Collective:
         part, rank = int(shares(self.size, n)[0]), np.arange(n)
         mates = (rank // g * g)[:, np.newaxis] + np.arange(g)
         delay_ps = np.where(mates == rank[:, np.newaxis], 0, nccl.inner_delay_ps)
-        busy_ps = int(nccl.inner_ps(nccl.sent_bytes((g - 1) * part)))  # a GPU's data for the other numbers
+        busy_ps = int(nccl.inner_ps(nccl.sent_bytes((g - 1) * part)))  # a GPU's data for GPUs of other numbers
         inside = np.zeros((0, n), np.int64)
         sent: list[Int64s] = []
         for step in [0, *(group + local for group, local in peer_order(n // g))]:

@@ -155,8 +155,8 @@ def many_to_many(
     Parameters
     ----------
     senders, receivers : network, sequence or int
-        Different hosts within each list; a host may be in both. Or a network, for all its hosts, or how many of `hosts`
-        to draw at random: receivers other than the senders.
+        Lists of different hosts (a host may be in both); a network, for all its hosts; or how many to draw from
+        `hosts`, receivers from those that do not send.
     size : SizeDistribution, str or number
         Size of each message.
 

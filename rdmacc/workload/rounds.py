@@ -113,8 +113,8 @@ def request_response(
     Parameters
     ----------
     clients, servers : network, sequence or int
-        Different hosts within each list; each request goes to a random server. A client may be a server for others. Or
-        a network, for all its hosts, or how many of `hosts` to draw at random: servers other than the clients.
+        Lists of different hosts (a client may serve others); a network, for all its hosts; or how many to draw from
+        `hosts`, servers from those that are not clients. Each request goes to a random server.
     request, response : SizeDistribution, str or number
         Sizes of the messages.
     rounds : int

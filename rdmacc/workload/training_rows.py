@@ -78,7 +78,7 @@ class TrainingRows:
             self._layers(stage, self.forward_ps, needs)
 
     def _layers(self, stage: int, duration_ps: float, needs: Int64s | None) -> None:
-        """Add all layers of a stage in one direction, one by one if something blocks inside a layer."""
+        """Add all layers of a stage in one direction, one by one if a collective blocks inside a layer."""
         if not self._blocks():
             self._compute(stage, duration_ps * self.step.stage_layers, needs)
             return
@@ -117,7 +117,7 @@ class TrainingRows:
     def _ready_gradients(self, stage: int) -> list[tuple[float, list[int], int]]:
         """Return parts of layers for the backward pass, the buckets ready after each, and experts' parameters.
 
-        If something blocks inside a layer, each layer is one part.
+        If a collective blocks inside a layer, each layer is one part.
         """
         step = self.step
         sizes, buckets = step.stage_parameters(stage), step.bucket_sizes(stage)
