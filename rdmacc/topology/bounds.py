@@ -22,7 +22,7 @@ _TOO_SHORT = "at least 1 ns; write '1us'"
 _TOO_FAST = "at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
 
 builder = named_with(
-    rate="number or str: Rate of the hosts' links, and of others without one of their own; a bare number is bit/s.",
+    rate="number or str: Rate of the hosts' links, and the default of the others; a bare number is bit/s.",
     fabric_rate="number or str, optional: Rate of the links between switches; None: `rate`.",
     delay="number or str: Propagation delay of every link, with its unit.",
     buffer="number or str, optional: Shared buffer of a switch; None: `default_buffer_bytes` of the links.",

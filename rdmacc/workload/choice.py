@@ -18,12 +18,12 @@ generator = named_with(
     network="networkx.Graph or Fabric: The network.",
     size="number or str: Size of each message.",
     of="str, sequence of (from, to), or LoadDefinition: What `load` is a fraction of.",
-    start="number or str: When the first messages start, or may start if they are drawn.",
-    jitter="number or str: Each message starts with a uniform random delay, up to this.",
+    start="number or str: Start of the first messages; for random arrivals, start of the period.",
+    jitter="number or str: Largest random delay of a message's start, which is uniform.",
     rounds="int: Number of rounds.",
-    hosts="network or sequence, optional: Where to draw hosts from, for arguments that are a number of hosts.",
-    group="int: Group of the first messages; each further incast, round or step has the next.",
-    seed="int: Seed of all that is drawn.",
+    hosts="network or sequence, optional: Hosts to draw from, for arguments that are a number of hosts.",
+    group="int: Group of the first messages; each further incast, round or step gets the next number.",
+    seed="int: Seed of all random choices.",
 )
 """Decorates functions that make a workload."""
 
