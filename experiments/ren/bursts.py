@@ -1,19 +1,19 @@
 """Bursts that join a flow on the dumbbell: the runs of REN's figures 3 and 11.
 
-f0 has the link to itself from the start. At 0.8 s bursts start, each from a host of its own to one receiver, at line
-rate; at 1.25 s they stop, and f0 goes on until 1.5 s. Nothing changes after the first few round trips, so only one run
-of each scheme has these times, in figure 3; the others have a tenth of them, the quick scale has 2, 6 and 9 ms.
+f0 has the link to itself from the start. At 0.8 s bursts start, each from a different host to one receiver, at line
+rate; at 1.25 s they stop, and f0 continues until 1.5 s. Nothing changes after the first few round trips, so only one
+run of each scheme has these times, in figure 3; the others have a tenth of them, the quick scale has 2, 6 and 9 ms.
 Assumed:
 
-- A burst starts at random within a base RTT, so chance decides whose packets find the buffer full. (With starts at the
-  same instant the order of simultaneous packets decides, always in favour of the same flow.) Many seeds are run.
-- A burst stops by the failure of its host's link: at that time for all schemes, whatever they have sent.
+- A burst starts at random within a base RTT, so chance decides whose packets find the buffer full. (If all start at the
+same instant, the order of simultaneous packets always favours the same flow.) Many seeds are run.
+- A burst stops when its host's link fails, at the same time for all schemes, whatever they have sent.
 
 The testbed's switches have one transmit queue for each port (5.1), so Homa there has two levels instead of eight: one
-for unscheduled packets and one for granted ones. Homa with its eight is also shown.
+for unscheduled packets and one for granted ones. Homa with eight is also shown.
 
-pHost and Homa follow their own papers. REN (2) describes them as another protocol: the receiver sends one grant for
-each data packet that arrives, so a lost packet is lost to the clock as well. It runs too, as the preset's
+pHost and Homa follow their own papers. REN (2) describes them differently: the receiver sends one grant for each data
+packet that arrives, so a lost packet is lost to the clock as well. That protocol also runs, as the preset's
 "traditional".
 """
 
@@ -29,7 +29,7 @@ _STARTS = 5001
 _BY_CHANCE = ("traditional", "homa-2-levels")
 _DRAWN = 250
 _BEFORE, _AFTER = 2, 16
-"""Base RTTs before and after an event that are kept in detail."""
+"""Base RTTs stored in detail before and after an event."""
 
 
 def _flows(bursts: int, start_ps: int, seed: int) -> pd.DataFrame:
@@ -40,13 +40,13 @@ def _flows(bursts: int, start_ps: int, seed: int) -> pd.DataFrame:
 
 
 def seeds_of(name: str, scale: str, seed: int) -> range:
-    """Return the seeds of a scheme: many where chance decides how much f0 loses, and that lasts."""
+    """Return the seeds of a scheme: many if chance decides f0's lasting loss."""
     few, many = (1, 5) if scale == "quick" else (3, 24)
     return range(seed, seed + (many if name in _BY_CHANCE else few))
 
 
 def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | None = None) -> Point:
-    """Return the run of a scheme with a number of bursts."""
+    """Return a scheme's run with a number of bursts."""
     on, off, end = TIMES[times]
     scheme = TESTBED[name]
     if buffer:
@@ -116,7 +116,7 @@ class Bursts(ReadingFigure):
 
 
 def _drained(queue: pd.Series, joined: int) -> float:
-    """Return when the queue is at most two packets after its peak, in base RTTs from the last burst's start."""
+    """Return the base RTTs from the last burst's start until the queue has fallen to two packets after its peak."""
     after = queue[(queue.index > joined) & (queue.index <= joined + 1000 * RTT_PS)]
     peak = after.loc[: joined + 20 * RTT_PS].idxmax()
     low = after[(after.index > peak) & (after <= 2)]
@@ -124,7 +124,7 @@ def _drained(queue: pd.Series, joined: int) -> float:
 
 
 def _recovered(own: pd.Series, off: int) -> float:
-    """Return when f0 first has 95% of the link, in base RTTs from the bursts' end."""
+    """Return the base RTTs from the bursts' end until f0 first has 95% of the link."""
     full = own[(own.index > off) & (own >= 0.95 * LINE_BPS)]
     return float((full.index[0] - off) / RTT_PS) if len(full) else float("inf")
 

@@ -1,11 +1,11 @@
-"""REN, figures 15 to 18: the load that the core carries, and at 0.7 what REN gains once the load lasts.
+"""REN, figures 15 to 18: the load that the core carries, and REN's gains at 0.7 under a lasting load.
 
-Those figures send 5,000 messages and measure all of them. Where a few messages have most of the bytes, these are still
-under way when the last message starts: the core never carries the load that it is offered. The usual remedy is to send
-for longer and to measure the middle: here, at a load of 0.7, three times as many messages, of which those count that
-start in the middle third; the first third fills the network, the last one keeps it full.
+Those figures send 5,000 messages and measure all of them. If a few messages have most of the bytes, these are still
+active when the last message starts, so the core never carries the offered load. The usual remedy is to send for longer
+and to measure the middle: here, at a load of 0.7, three times as many messages, of which those that start in the middle
+third count; the first third fills the network, the last one keeps it full.
 
-The load is carried over the ports from ToR to core switches while messages arrive, in the middle third of that time for
+The load is measured on the ports from ToR to core switches while messages arrive, in the middle third of that time for
 the longer runs; it counts all bytes on the wire. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
 
@@ -17,13 +17,13 @@ from .setup import *
 
 _LOAD = 0.7
 PARTS = {1: "as in figures 15 to 18", 3: "three times as long, the middle third"}
-"""What is measured, by the number of parts that a run has."""
+"""Measured messages, by the number of parts of a run."""
 _MARKERS = dict(zip(PANELS, ("o", "s", "^", "D"), strict=True))
 
 
 @dataclass(frozen=True)
 class Length:
-    """A run of a scheme, and into how many parts of 5,000 messages it falls."""
+    """A run of a scheme, with its number of parts of 5,000 messages."""
 
     scheme: str
     workload: str
@@ -46,7 +46,7 @@ class Length:
 
 
 def _loads(parts: int, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the loads that the core carries under REN, a row for each load on the axis, a column for each workload."""
+    """Return the loads that the core carries under REN: rows by offered load, columns by workload."""
     chosen = rows[(rows["scheme"] == "ren") & (rows["changes"] == PARTS[parts])]
     return chosen.pivot_table("load carried", "load", "workload")
 
@@ -57,7 +57,7 @@ def _carried(parts: int, rows: pd.DataFrame) -> dict[str, float]:
 
 
 def gains(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return REN's gains, a row for each quantity, baseline and workload, a column for each number of parts."""
+    """Return REN's gains: rows by quantity, baseline and workload, columns by number of parts."""
     keys = [
         (quantity, one, name)
         for quantity in PANELS
@@ -135,7 +135,7 @@ class Carried(CaseFigure):
         return [one for one in _ALL if one.scheme in ("ren", "dctcp", "ndp") and one.workload in [*WORKLOADS][:2]]
 
     def canaries(self) -> list[Point]:
-        """Return none: figures 15 to 18 have these runs' first part."""
+        """Return none: figures 15 to 18 cover the first part of these runs."""
         return []
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""REN, figure 1: one grant, one packet, and a queue that stays. Set-up: `rdmacc.experiments.ren.worked`."""
+"""REN, figure 1: with one packet per grant, a queue persists. Set-up: `rdmacc.experiments.ren.worked`."""
 
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, extremes, rounds_of
 from ..api import *

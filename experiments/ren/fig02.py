@@ -1,4 +1,4 @@
-"""REN, figure 2: one grant, one packet, and bandwidth that stays free. Set-up: `rdmacc.experiments.ren.worked`."""
+"""REN, figure 2: with one packet per grant, bandwidth stays unused. Set-up: `rdmacc.experiments.ren.worked`."""
 
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, extremes, rounds_of
 from ..api import *

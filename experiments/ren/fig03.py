@@ -1,4 +1,4 @@
-"""REN, figure 3: queue and throughput when two bursts join a flow and leave. See `rdmacc.experiments.ren.bursts`."""
+"""REN, figure 3: queue and throughput as two bursts join a flow and leave. See `rdmacc.experiments.ren.bursts`."""
 
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER, Bursts, burst_point, seeds_of
 from ..api import *
@@ -14,11 +14,11 @@ _NDP_LIMIT = 8
 _LOST = Part(0.2, 0.3)
 """Band for the published 20 to 30% of the link."""
 _NEAR_ZERO = AtMost(2)
-"""Packets of a queue, on average."""
+"""Mean queue in packets."""
 
 
 def of_scheme(table: pd.DataFrame, name: str, quantity: str, **where: object) -> pd.Series:
-    """Return a quantity of a scheme's runs, by seed; with 64 KB of buffer unless said otherwise."""
+    """Return a quantity of a scheme's runs, by seed; by default with 64 KB of buffer."""
     labels = {"scheme": name, "quantity": quantity, "buffer": "64KB"} | where
     rows = table[table["time_ps"].isna().to_numpy() & having(table, **labels)]
     need(rows, name)
@@ -106,7 +106,7 @@ def _by_packet(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 
 
 def _panels(rows: pd.DataFrame, name: str) -> list[Panel]:
-    """Return a scheme's queue, the same at the start, and the rates, of its first run."""
+    """Return the panels of a scheme's first run: queue, queue at the start, and rates."""
     point, (label, colour, _) = f"{name}, 2 bursts, seed {rows['seed'].min()}", LOOKS[name]
     on, off = (float(row_of(rows, point)[name]) for name in ("on_ps", "off_ps"))
     over = partial(Traces, time_unit="ms", phases={"bursts": (on, off)}, legend=None)

@@ -1,7 +1,7 @@
 """REN, figure 4: its architecture, drawn from the objects that run.
 
-Boxes and handlers are from the preset's scheme. Calling its handlers shows the work of each part: the switch marks a
-packet when others wait behind it, the receiver copies each mark, the sender answers with 0, 1 or 2.
+Boxes and handlers are from the preset's scheme. Calling its handlers shows the role of each part: the switch marks a
+packet if others wait behind it, the receiver copies each mark, the sender answers with 0, 1 or 2 packets.
 """
 
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
@@ -57,7 +57,7 @@ class Figure4(Experiment):
     def compute(self, point: Point) -> pd.DataFrame:
         marker = TESTBED["ren"].switch[0]
         port = LonePort(marker, LINE_BPS)
-        sent = RTT_PS // PACKET_PS  # in a period at full use
+        sent = RTT_PS // PACKET_PS  # packets in a period at full use
         for _ in range(sent + _WAITING):
             port.enqueue(make_packet(marker, PACKET_BYTES), 0)
         port.run_until(RTT_PS - 1)

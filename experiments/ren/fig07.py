@@ -1,9 +1,8 @@
 """REN, figure 7: the mark of the most congested link reaches the receiver.
 
-The three switches of the figure, each a port of its own (`rdmacc.experiments.ren.lone_port`), reproduce the drawn
-marks: S0 and S1 find no gap in front of some packets, S2 finds one packet too many. The paper does not say when P4
-becomes 01, and does not describe the other traffic: here S0 finds a gap only in front of P2 and P3, as S1's drawing
-requires.
+The three switches of the figure, each a separate port (`rdmacc.experiments.ren.lone_port`), reproduce the drawn marks:
+S0 and S1 find no gap in front of some packets, S2 has one packet too many. The paper does not say when P4 becomes 01,
+and does not describe the other traffic: here S0 only finds a gap in front of P2 and P3, as S1's drawing requires.
 """
 
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet
@@ -18,11 +17,11 @@ CODES = {UNDER: "00", FULL: "01", OVER: "10"}
 _BUDGETS = ((FULL, UNDER, UNDER, FULL), (UNDER, FULL, FULL, UNDER), (FULL, OVER, FULL, FULL))
 """The marks that S0, S1 and S2 set in P1 to P4."""
 DRAWN = (FULL, OVER, FULL, FULL)
-"""P1 to P4 as the receiver sees them; P4's follows from "one packet fewer"."""
+"""Marks of P1 to P4 at the receiver; P4's follows from "one packet fewer"."""
 
 
 def _mark(packet: Any, code: int) -> None:
-    """Mark a packet by the port's budgets, as after a sampling period."""
+    """Mark a packet from the port's budgets, as after a sampling period."""
     place = LonePort(RenMarker(base_rtt_ps=us(10)), LINE_BPS)
     place.enqueue(packet, 0)
     place.egress.over, place.egress.under = int(code == OVER), int(code == UNDER)
@@ -30,9 +29,9 @@ def _mark(packet: Any, code: int) -> None:
 
 
 def packets_for(mark: int) -> int:
-    """Return how many packets a sender that has others in flight lets go for a grant with a mark."""
+    """Return the packets that a sender with others in flight sends for a marked grant."""
     qp, transfer = QueuePair(), Ren.Transfer()
-    qp.inflight_bytes, qp.credits = PACKET_BYTES, 1  # the one packet that the grant clock lets go for any grant
+    qp.inflight_bytes, qp.credits = PACKET_BYTES, 1  # the grant clock's one packet per grant
     grant = make_packet(RenMarker(base_rtt_ps=us(10)), 40)
     grant.ren_mark = mark
     handler: Any = Ren.on_credit

@@ -1,8 +1,8 @@
-"""REN, figure 8: a flow takes bandwidth that is free, by equations (5) and (6) and packet by packet.
+"""REN, figure 8: a flow takes free bandwidth, by equations (5) and (6) and in packets.
 
-The equations, and one flow on the dumbbell of 2.3 that starts with a share of the bandwidth-delay product in flight,
-like a flow when others have left. Under REN a port marks at the end of a sampling period, and the mark returns a round
-trip later: packets lag the equations by a constant number of rounds.
+The equations, and one flow on the dumbbell of 2.3 that starts with a share of the bandwidth-delay product in flight, as
+if others had left. Under REN a port marks at the end of a sampling period, and the mark returns a round trip later, so
+packets lag the equations by a constant number of rounds.
 """
 
 from rdmacc.models.ren import rate_per_round, rounds_to_full
@@ -11,11 +11,11 @@ from ..api import *
 from .setup import *
 
 VECTORS = {1 / 2: 1, 0.49: 2, 1 / 4: 2, 0.3: 2, 1 / 8: 3, 1 / 16: 4}
-"""Rounds by equation (6), by R / C, worked out by hand."""
+"""Rounds from equation (6) by R / C, computed by hand."""
 _BDP = 51.696e6 / 1.2e6
-"""Packets in flight that fill the link, with a full packet's times on the links."""
+"""Packets in flight that fill the link, including a full packet's times on the links."""
 _STARTS = (22, 11, 6, 3)
-"""Packets in flight at first; so R / C is 0.51, 0.26, 0.14 and 0.07."""
+"""Initial packets in flight; R / C is 0.51, 0.26, 0.14 and 0.07."""
 _DRAWN = 3
 _MESSAGE = kB(1000)
 _SCHEMES = ("ren", "traditional")
@@ -107,7 +107,7 @@ class Figure8(Experiment):
         full = np.flatnonzero(rate.to_numpy() >= 0.95)
         numbers = {
             "FCT": (float(result.flows["fct_ps"].iloc[0]), "ps"),
-            # The first sample is that of the packets that the flow starts with: round 0.
+            # The first sample, round 0, has the packets that the flow starts with.
             "rounds to 95% of the link": (float(full[0]) if len(full) else np.inf, "RTT"),
         }
         return tidy(point.name, numbers, {"rate": (rate.loc[first:].set_axis(rate.loc[first:].index - first), "of C")})

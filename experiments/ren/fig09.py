@@ -1,14 +1,14 @@
 """REN, figure 9: queue and utilisation under random arrivals and departures, equations (1) to (9) and packets.
 
-The equations (`rdmacc.models.ren_figures`, which names the choices that the paper leaves open), and packets with the
-same arrivals and departures, trial by trial: flows at line rate through one link of 40 Gb/s with a round trip of 10 us,
-each from a host of its own. A flow leaves by the failure of its host's link. (a) Flows arrive at the start of a round.
-(b) F flows share the link without a queue; with packets of 150 bytes, a flow's share of the bandwidth-delay product is
-17 packets for F = 20, and 11 for F = 30. They start within a round trip, and leave from the sixth round on.
+The equations (`rdmacc.models.ren_figures`, which lists the open choices), and packets with the same arrivals and
+departures in each trial: flows at line rate through one link of 40 Gb/s with a round trip of 10 us, each from a
+different host. A flow leaves when its host's link fails. (a) Flows arrive at the start of a round. (b) F flows share
+the link without a queue; with packets of 150 bytes, a flow's share of the bandwidth-delay product is 17 packets for F =
+20, and 11 for F = 30. They start within a round trip, and leave from the sixth round on.
 
-The differences: a flow without marks holds its bandwidth-delay product for good, and takes all of it away when it
-leaves, its share of the queue included; equation (4) takes only a share of one. Equation (3) drains from the round of
-the arrivals on; in packets, the marks first return to the sender.
+The differences: a flow without marks keeps its bandwidth-delay product, and removes all of it when it leaves, including
+its share of the queue; equation (4) only removes a share of one. Equation (3) drains from the round of the arrivals on;
+in packets, the marks first return to the sender.
 """
 
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
@@ -38,7 +38,7 @@ def _scenario(
     starts: Counts, leaves: Iterable[tuple[int, int]], rounds: int, protocol: str, seed: int,
     probe: Callable[..., probes.Probe], **changes: Any,
 ) -> Scenario:  # fmt: skip
-    """Return flows that start at some times; each of some leaves at the begin of a round: (flow, round)."""
+    """Return flows that start at given times; some leave at the start of a round, given as (flow, round)."""
     flows = len(starts)
     work = workload.messages([(f"h{i}", f"h{flows}", 10**9) for i in range(flows)]).assign(start_ps=starts)
     downs = [LinkDown(link=(f"h{flow}", "s0"), at_ps=ps(number * SIMULATED_RTT_PS)) for flow, number in leaves]
@@ -52,7 +52,7 @@ def _scenario(
 
 
 def _departing(chance: np.random.Generator, arrived: Counts, leave: Counts) -> dict[int, int]:
-    """Return the round in which each departing flow leaves, drawn among the flows of earlier rounds."""
+    """Return the round in which each departing flow leaves, drawn from the flows of earlier rounds."""
     gone: dict[int, int] = {}
     for number, count in enumerate(leave):
         here = [flow for flow in range(int(arrived[:number].sum())) if flow not in gone]
@@ -61,7 +61,7 @@ def _departing(chance: np.random.Generator, arrived: Counts, leave: Counts) -> d
 
 
 def _queue_trial(strength: float, protocol: str, seed: int) -> tuple[Scenario | None, dict[str, float]]:
-    """Return the packets of one trial of (a), and the mean queue of the equations for it."""
+    """Return the scenario of a trial of (a), and the equations' mean queue for it."""
     chance = np.random.default_rng([seed, round(100 * strength), _DRAWS])
     arrivals, wanted = (chance.poisson(strength, ROUNDS) for _ in range(2))
     leave = departures_at_most(wanted, arrivals)
@@ -71,13 +71,13 @@ def _queue_trial(strength: float, protocol: str, seed: int) -> tuple[Scenario | 
     if flows == 0:
         return None, model
     rounds = np.repeat(np.arange(ROUNDS), arrivals)
-    starts = rounds * SIMULATED_RTT_PS + chance.integers(0, 300_000, flows)  # within a packet's time
+    starts = rounds * SIMULATED_RTT_PS + chance.integers(0, 300_000, flows)  # spread over a packet's time
     leaves = _departing(chance, arrivals, leave).items()
     return _scenario(starts, leaves, ROUNDS, protocol, seed, probes.queue, unscheduled_packets=round(bdp)), model
 
 
 def _use_trial(count: int, strength: float, protocol: str, seed: int) -> tuple[Scenario, dict[str, float]]:
-    """Return the packets of one trial of (b), and the mean utilisation of the equations for it."""
+    """Return the scenario of a trial of (b), and the equations' mean utilisation for it."""
     chance = np.random.default_rng([seed, round(100 * strength), count, _DRAWS])
     wanted = chance.poisson(strength, ROUNDS)
     ren, traditional, left = throughputs(count, wanted)
@@ -94,7 +94,7 @@ def _use_trial(count: int, strength: float, protocol: str, seed: int) -> tuple[S
 
 
 def _of(table: pd.DataFrame, quantity: str, case: float) -> pd.DataFrame:
-    """Return a quantity of a case, the capacity of (a) or F of (b), by strength and protocol."""
+    """Return a quantity by strength and protocol, for a capacity of (a) or an F of (b)."""
     rows = table[(table["quantity"] == quantity) & (table["case"] == case)]
     return rows.pivot_table(index="strength", columns="protocol", values="value")
 
@@ -135,7 +135,7 @@ def _bdp(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _against_equations(found: pd.DataFrame, model: pd.DataFrame) -> str:
-    """Return packets, and in brackets the equations on the same draws, in words."""
+    """Return packets and, in brackets, equations for the same draws, in words."""
     return "; ".join(
         f"{name} {', '.join(f'{a:.0f} ({b:.0f})' for a, b in zip(found[name], model[name], strict=True))}"
         for name in found
@@ -234,7 +234,7 @@ class Figure9(Experiment):
 
 
 def _mean_queue(result: Result) -> float:
-    """Return the mean over the rounds of the queue at their ends."""
+    """Return the mean queue at the ends of rounds."""
     samples = result.samples("queue s0->s1") / PACKET_BYTES
     ends = samples[samples.index >= SIMULATED_RTT_PS]
     return float(ends.iloc[:ROUNDS].mean())

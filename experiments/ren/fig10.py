@@ -1,8 +1,8 @@
 """REN, figure 10: the stages of a switch's port, drawn from the simulated one.
 
-The paper's switch is a DPDK program of three modules: receiving, marking, transmitting, with a logical queue for each
-port that drops above a threshold. Nothing of DPDK is here. A port of the simulator has the same three stages; that
-they work as the paper says is checked on the packets of figure 3's bursts, followed one by one through a switch.
+The paper's switch is a DPDK program of three modules: receiving, marking, transmitting, with a logical queue per port
+that drops above a threshold. DPDK is not modelled. A port of the simulator has the same three stages; the packets of
+figure 3's bursts, followed one by one through a switch, show that they work as the paper says.
 """
 
 from rdmacc.experiments.ren.bursts import burst_point
@@ -71,7 +71,7 @@ class Figure10(Experiment):
         at_port = data[(data["node"] == "s0") & (data["peer"] == "s1")]
         left, dropped = (at_port[at_port["what"] == what] for what in ("sent", "dropped"))
         pairs = came.merge(left, on=["message", "psn"], suffixes=("_in", "_out"))
-        # A packet sent again counts once here: what matters is the order of a packet's first two events.
+        # Retransmissions count once: only the order of a packet's first two events matters.
         first = pairs.groupby(["message", "psn"])[["time_ps_in", "time_ps_out"]].min()
         steps = pd.concat([
             came.assign(change=came["wire_bytes"]), left.assign(change=-left["wire_bytes"]),

@@ -1,4 +1,4 @@
-"""REN, figure 11: the runs of figure 3 with one to four bursts. Set-up: `rdmacc.experiments.ren.bursts`."""
+"""REN, figure 11: figure 3 with one to four bursts. Set-up: `rdmacc.experiments.ren.bursts`."""
 
 from rdmacc.experiments.ren.bursts import Bursts, burst_point, seeds_of
 from ..api import *
@@ -8,8 +8,8 @@ _SCHEMES = ("phost", "homa-2-levels", "homa", "ndp", "traditional", "ren", "ren-
 _PUBLISHED = ("phost", "homa-2-levels", "ndp", "ren")
 _BURSTS = (1, 2, 3, 4)
 SLOT_MODEL = {1: 0.0, 2: 0.33, 3: 0.49, 4: 0.59}
-"""Loss of utilisation in a model in slots of one packet: each slot's arrivals in random order, 42 packets of buffer, a
-lost packet is gone from the clock, and packets take no time on the links."""
+"""Loss of utilisation in a model with slots of one packet: arrivals of a slot in random order, 42 packets of buffer,
+lost packets are lost to the clock, links without delay."""
 
 
 def _name(bursts: Hashable) -> str:
@@ -24,7 +24,7 @@ _GROWS = All(Ordered("<="), {_name(1): AtMost(0.1)} | {_name(bursts): Between(0.
 
 
 def _losses(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of the link that is lost after the bursts, the mean of the runs, by bursts and scheme."""
+    """Return the mean share of the link lost after the bursts, by number of bursts and scheme."""
     rows = wide(table)
     lost = 1 - rows["throughput after"] / rows["throughput before"]
     return rows.assign(lost=lost).pivot_table(index="bursts", columns="scheme", values="lost")

@@ -1,11 +1,11 @@
-"""REN, figure 12: short flows that meet a link that two long ones fill, on the testbed's dumbbell.
+"""REN, figure 12: short flows meet a link filled by two long ones, on the testbed's dumbbell.
 
-Two long flows between two pairs of hosts fill the link from the start. After 1 ms three other hosts send a short flow
-each to one receiver. Assumed: the total size is divided equally, 10 to 20 KB each; the short flows, and the second long
-one, start at random within a base RTT; each repetition is a run of its own, 40 in place of the paper's 100, and ends
-10 ms after the start: a flow that has not ended counts with the time until then, which favours the others. Homa has two
-levels, as the testbed's switches have one queue for each port (see `rdmacc.experiments.ren.bursts`); its eight change
-nothing here, as all of a short flow is unscheduled. At paper scale all schemes also run with 64 KB for a whole switch.
+Two long flows between two pairs of hosts fill the link from the start. After 1 ms three other hosts each send a short
+flow to one receiver. Assumed: the total size is divided equally, 10 to 20 KB each; the short flows and the second long
+one start at random within a base RTT; each repetition is a separate run, 40 instead of the paper's 100, and ends 10 ms
+after the start: an unfinished flow counts with the time until then, which favours the others. Homa has two levels, as
+the testbed's switches have one queue per port (see `rdmacc.experiments.ren.bursts`); eight would change nothing here,
+as short flows are entirely unscheduled. At paper scale all schemes also run with 64 KB for a whole switch.
 """
 
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
@@ -14,7 +14,7 @@ from .setup import *
 
 _SCHEMES = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
 _PUBLISHED = {"phost": 0.58, "homa-2-levels": 0.42, "ndp": 0.43}
-"""By how much REN's AFCT is less, at 60 KB."""
+"""Reductions of the AFCT by REN, at 60 KB."""
 _BY_MARKS = (LOOKS["ren"][0], LOOKS["traditional"][0])
 _START, _END = ms(1), ms(11)
 _SENDERS = 3

@@ -1,10 +1,10 @@
 """REN, figure 13: the cost of marking, in operations, not in CPU time.
 
 The paper measures the share of CPU cycles in the enqueue and dequeue modules of a DPDK switch. Without such a switch,
-we count the comparisons, arithmetic and writes to records that one port's handlers in `rdmacc.switch` execute for a
-packet, in Python's instructions (`rdmacc.experiments.ren.lone_port`); the handler of the sampling period counts towards
-the packets of its period. Arrivals are Poisson at 90% of the link, from a number of flows in turn. pHost and Homa mark
-nothing. State as the paper counts it: ql and ti of 4 bytes each, a timestamp of 8.
+we count the comparisons, arithmetic and record writes that a port's handlers in `rdmacc.switch` execute per packet, as
+Python instructions (`rdmacc.experiments.ren.lone_port`); the handler of the sampling period is divided among the
+packets of its period. Arrivals are Poisson at 90% of the link, from several flows in turn. pHost and Homa mark nothing.
+State is counted as in the paper: ql and ti of 4 bytes each, a timestamp of 8.
 """
 
 from rdmacc.component import Component
@@ -88,7 +88,7 @@ class Figure13(ReadingFigure):
                 port.run_until(now)
                 packet = make_packet(component, PACKET_BYTES, number % point.labels["flows"])
                 if hasattr(packet, "unscheduled"):
-                    packet.unscheduled = 1  # otherwise Aeolus has nothing to compare
+                    packet.unscheduled = 1  # Aeolus only compares unscheduled packets
                 port.enqueue(packet, now)
             for kind, place in counts:
                 counted = port.operations[place][kind] + (port.operations["period"][kind] if place == "dequeue" else 0)

@@ -1,7 +1,7 @@
 """REN, figure 14: 99th percentile slowdown by flow size, four workloads at a load of 0.5.
 
-The axis is linear in the number of flows: a tick for each tenth of them, labelled with its largest flow in packets. The
-paper's gains "with the flow size of" 11,054 and 1,809 packets are taken to be the gains of the tenth with that size.
+The axis is linear in the number of flows: a tick per tenth, labelled with its largest flow in packets. The paper's
+gains "with the flow size of" 11,054 and 1,809 packets are read as those of the tenth with that size.
 
 Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
@@ -21,12 +21,12 @@ PUBLISHED = {
 
 
 def slowdowns(rows: pd.DataFrame, scheme: str, workload: str) -> np.ndarray:
-    """Return the p99 slowdown of each tenth of the flows, the mean over seeds."""
+    """Return the p99 slowdown of each tenth of the flows, averaged over seeds."""
     return _by_tenth(rows, "p99 slowdown", scheme, workload)
 
 
 def largest(rows: pd.DataFrame, workload: str) -> np.ndarray:
-    """Return the largest size in each tenth of the flows, bytes, the mean over seeds."""
+    """Return the largest size in bytes of each tenth of the flows, averaged over seeds."""
     return _by_tenth(rows, "largest", "ren", workload)
 
 
@@ -57,7 +57,7 @@ def _lowest(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _grows_with_size(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
-    """Return the correlation of tenths and mean gains."""
+    """Return the correlation between tenths and mean gains."""
     found = {
         name: float(np.corrcoef(TENTHS, gains(rows, workload).mean(axis=0))[0, 1])
         for workload, name in WORKLOADS.items()
@@ -73,7 +73,7 @@ def _tenths(workload: str, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _panel(rows: pd.DataFrame, workload: str) -> Lines:
-    """Return a workload's panel; hollow where a scheme would be if REN's measured gain were the published one."""
+    """Return a workload's panel; hollow markers show where the published gains would put the baselines."""
     packets, published = PUBLISHED.get(workload, (0, {}))
     tenth = tenth_of(rows, workload, packets)
     ren = slowdowns(rows, "ren", workload)[tenth]

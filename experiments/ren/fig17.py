@@ -1,6 +1,6 @@
 """REN, figure 17: Hadoop cluster, four panels over the load.
 
-Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. The paper gives no number of this figure alone; claims on
+Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. The paper gives no numbers for this figure alone; claims on
 all four workloads are judged in `rdmacc.experiments.ren.gains`.
 """
 

@@ -1,7 +1,7 @@
 """REN, figure 19: AFCT of all flows on 64 hosts, oversubscription 1, four workloads over the load.
 
-Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. The published reductions are "up to", of no stated workload
-and load: the last panel has the largest ones.
+Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. The published reductions are "up to", without workload and
+load: the last panel has the largest ones.
 """
 
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
@@ -15,7 +15,7 @@ PUBLISHED = dict(zip(BASELINES, (0.18, 0.33, 0.26, 0.04, 0.13, 0.17), strict=Tru
 
 
 def largest_reductions(rows: pd.DataFrame) -> dict[str, float]:
-    """Return REN's largest reduction of the AFCT over each baseline, of all workloads and loads."""
+    """Return REN's largest reduction of the AFCT relative to each baseline, over all workloads and loads."""
     return {
         one: max(
             float(reduction(mean_of(rows, "AFCT", "ren", name), mean_of(rows, "AFCT", one, name)).max())
@@ -47,7 +47,7 @@ class Figure19(LeafSpineReadings):
     read_at = MappingProxyType(dict.fromkeys(READ_AS, LOADS["paper"]))
 
     def seeds_of(self, case: LeafSpineCase) -> int:
-        """Return the number of seeds of a case at paper scale: one under the hosts' load, which changes no verdict."""
+        """Return the number of seeds of a case at paper scale; one for the hosts' load, which changes no verdict."""
         return 1 if case.load_of == "host" else self.seeds
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:

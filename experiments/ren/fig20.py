@@ -1,17 +1,17 @@
-"""REN, figure 20: senders that do not answer every receiver, under Homa's overcommitment and under REN.
+"""REN, figure 20: senders that do not respond to all receivers, under Homa's overcommitment and under REN.
 
 Leaf-spine, two ToRs with 40 senders each, section 6's links. Every sender has a long message for each of two receivers.
-Assumed: one receiver under each ToR, a host of its own, so its link is the bottleneck; "responsive" is a sender that
-answers grants, the others send their first packets only. Homa has that as a parameter; under REN, where a receiver
-sends grants for packets that arrive, the messages of the others end with their first packets: the same effect. Sizes of
-20 to 40 MB at random decide which messages Homa's receivers prefer. Messages start 15 us apart, which keeps their first
-packets from colliding; from 2 ms on, 2 ms are measured.
+Assumed: one separate receiving host under each ToR, whose link is the bottleneck; "responsive" senders answer grants,
+the others only send their first packets. Homa has a parameter for that; under REN, whose receivers send grants for
+arriving packets, the messages of the others end with their first packets, with the same effect. Random sizes of 20 to
+40 MB decide which messages Homa's receivers prefer. Messages start 15 us apart, so that their first packets do not
+collide; 2 ms are measured, from 2 ms on.
 
-With K messages granted at once, each of a responsive sender with probability r, a link is in use with probability
-1 - (1 - r)^K, and K r - that is how many of them are too many.
+With K messages granted at once, each of a responsive sender with probability r, a link is in use with probability 1 -
+(1 - r)^K, and K r minus that is the mean number of excess messages.
 
-REN's safeguard keeps one packet of each flow in flight: 80 flows keep 80, and the link holds 38. So REN is also run
-without it, as its section 3.1 stands: a sender whose last packet was cancelled waits 1 ms and sends one (assumed).
+REN's safeguard keeps one packet of each flow in flight: 80 for 80 flows, while the link holds 38. So REN is also run
+without it, as in its section 3.1: a sender whose last packet was cancelled waits 1 ms and sends one (assumed).
 """
 
 from ..api import *
@@ -28,13 +28,13 @@ _RECEIVERS = (f"h{_SENDERS}", f"h{2 * _SENDERS + 1}")
 _PORTS = (("leaf0", _RECEIVERS[0]), ("leaf1", _RECEIVERS[1]))
 _ORDER = 5020
 _COLOURS = ("yellow", "orange", "vermilion", "green")
-"""Of Homa's degrees."""
+"""Colours of Homa's degrees."""
 _FULL = {"utilisation": AtLeast(0.9, "%")}
 _SHORT_QUEUE = {"queue": AtMost(5, "packets"), "queue less Homa's": AtMost(0, "packets")}
 
 
 def share_in_use(degree: int, share: Any) -> Any:
-    """Return the probability that at least one of the messages granted is of a responsive sender."""
+    """Return the probability that at least one granted message is of a responsive sender."""
     return 1 - (1 - share) ** degree
 
 
@@ -72,7 +72,7 @@ def _never_falls(slack: float, unit: str = "") -> Band:
 
 
 def _steps(means: pd.DataFrame) -> dict[str, float]:
-    """Return the least step to a larger share or degree, and the difference between the ends."""
+    """Return the smallest step to a larger share or degree, and the difference between the ends."""
     values = means.to_numpy(np.float64)
     least = min(np.diff(values, axis=axis).min() for axis in (0, 1))
     return {"least step": least, "end to end": values[-1, -1] - values[0, 0]}

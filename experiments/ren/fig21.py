@@ -1,14 +1,15 @@
 """REN, figure 21: incasts in closed loops, by the number of servers.
 
 Leaf-spine, three leaves, with section 6's links. M hosts under each of the first two leaves are servers; two hosts
-under the third are clients. The paper lets each client ask "M servers under the first two leaf switches": assumed, one
-client asks all servers of the first leaf, the other client all of the second. Each server answers with 100 MB / M in
-one flow; a client asks again when it has all answers. Assumed: a request has 100 bytes. The paper repeats it 100 times;
-at paper scale each client asks once in each of three runs, which hardly differ; the quick scale asks for 2 MB, twice.
+under the third are clients. In the paper each client requests data from "M servers under the first two leaf switches":
+assumed, one client asks all servers of the first leaf, the other one all of the second. Each server answers with 100 MB
+/ M in one flow; a client asks again when it has all answers. Assumed: a request has 100 bytes. The paper has 100
+repetitions; at paper scale each client asks once in each of three runs, which hardly differ; at quick scale twice, for
+2 MB.
 
-REN also runs with a timer of 100 us for losses: the preset's 50 us are not far above the 37 us that a round trip
-through one full buffer takes. At paper scale pHost and Homa also keep each flow on one path, all schemes run with 128
-KB for a whole switch, and Homa grants two messages at once.
+REN also runs with a loss timer of 100 us: the preset's 50 us are close to the 37 us of a round trip through one full
+buffer. At paper scale there are also runs in which pHost and Homa keep each flow on one path, a whole switch has 128
+KB, and Homa grants two messages at once.
 """
 
 from ..api import *
@@ -20,7 +21,7 @@ _OTHERS = ("phost", "homa", "ndp")
 _SCHEMES = (*_OTHERS, "ren")
 _BESIDE = ("traditional", SLOW_TIMER)
 _NO_LOWER = Each(AtLeast(-0.01), of="number of servers")
-"""Utilisation less the best other's."""
+"""Utilisation minus that of the best other scheme."""
 _FASTEST = {"longer than the best other": Each(LessThan(0), of="number of servers")}
 _REQUEST = "100B"
 _CLIENTS = 2
@@ -29,7 +30,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "ECMP": {"routing": "ecmp"},
     "two messages": {"overcommit": 2},
 }
-"""What a reading changes in a scheme."""
+"""Changes of a scheme by reading."""
 
 
 def _rounds(servers: int, total_bytes: int, rounds: int) -> pd.DataFrame:
@@ -104,7 +105,7 @@ class Figure21(ReadingFigure):
         answers = result.flows[result.flows["group"].notna()]
         group = answers["group"].astype(int)
         ends = (answers["start_ps"] + answers["fct_ps"].astype(np.float64)).groupby(group).max()
-        # Requests start a round: the first of a client at 0, then when the round before is complete.
+        # Requests start a round: a client's first one at 0, later ones when the previous round is complete.
         rounds = len(ends) // _CLIENTS
         starts = pd.Series(
             [0.0 if number % rounds == 0 else ends.iloc[number - 1] for number in range(len(ends))], ends.index

@@ -1,10 +1,10 @@
-"""REN, figure 22: short flows against the sampling period, on a dumbbell with section 6's links.
+"""REN, figure 22: short flows over the sampling period, on a dumbbell with section 6's links.
 
-Two long flows share the bottleneck from the start; then short flows come between pairs of hosts, at line rate. Assumed:
-16 pairs of hosts for the short flows; sizes of 10 to 50 KB, evenly; Poisson arrivals; the load is that of the short
-flows alone on the bottleneck, so the long ones fill it in any case. At paper scale there are also, with one seed, the
-other readings of the marks, flows of 5 to 15 KB, and a timer of 100 us for losses: the preset's three base RTTs, 30 us,
-are less than a round trip through a full buffer takes.
+Two long flows share the bottleneck from the start; later, short flows start between pairs of hosts, at line rate.
+Assumed: 16 pairs of hosts for the short flows; uniform sizes of 10 to 50 KB; Poisson arrivals; the load is that of the
+short flows alone, so the long ones fill the bottleneck in any case. At paper scale there are also, with one seed, the
+other readings of the marks, flows of 5 to 15 KB, and a loss timer of 100 us: the preset's three base RTTs, 30 us, are
+less than a round trip through a full buffer.
 """
 
 from ..api import *
@@ -20,7 +20,7 @@ _VARIANTS = (
     ("ren", _JUDGED), ("ren-packet", _JUDGED), ("ren-literal", _JUDGED), ("ren-outstanding", _JUDGED),
     ("ren", "5-15 KB"), (SLOW_TIMER, _JUDGED),
 )  # fmt: skip
-"""Scheme and sizes; the first is judged."""
+"""Scheme and sizes; the first one is judged."""
 _PAIRS, _LONG = 16, 2
 _ON = us(500)
 _BUFFER = "100MB"

@@ -18,7 +18,7 @@ from .setup import *
 HEADLINE = 0.68
 """Largest reduction of the AFCT over pHost, Homa and NDP (abstract, sections 1 and 8)."""
 NEAR = 0.1
-"""How far from it is still near it."""
+"""Largest distance from it that counts as near."""
 _STATE_OF_THE_ART = ("phost", "homa", "ndp")
 _HIGH = (0.5, 0.6, 0.7)
 _AXES = {
@@ -31,7 +31,7 @@ _LARGE, _SMALL = ("data_mining", "web_search"), ("hadoop", "cache_follower")
 
 
 def gain(rows: pd.DataFrame, quantity: str, other: str, workload: str) -> pd.Series[float]:
-    """Return REN's relative gain over another scheme, by load: lower times, higher throughput."""
+    """Return REN's relative gain over another scheme, by load: reduced times, or increased throughput."""
     ren, its = (mean_of(rows, quantity, one, workload) for one in ("ren", other))
     return ren / its - 1 if quantity == "throughput, long" else 1 - ren / its
 

@@ -1,16 +1,16 @@
-"""REN, figure 19: what might hold REN back, or its baselines, where nothing is oversubscribed.
+"""REN, figure 19: possible handicaps of REN or its baselines without oversubscription.
 
-On 64 hosts, without oversubscription, REN gains nothing over NDP, where the paper has 4%, and 64% over Homa, where it
-has 26%. Four reasons that are not REN's rule of marking are tried here, each by itself:
+On 64 hosts, without oversubscription, REN gains nothing over NDP (paper: 4%), and 64% over Homa (paper: 26%). Four
+possible reasons other than REN's marking rule are tested, one at a time:
 
 - *The sampling instant.* "The switch updates the queue length ql" (3.2.1): a queue at the end of a period may be gone
-  the next moment. Here OVER counts only a queue that has been there all the period: its least length.
+the next moment. Here OVER only counts a queue that lasted the whole period: its minimum.
 - *Its timer*, 50 us, against the others' 1 ms.
-- *Its paths*, drawn at random, where NDP's senders permute them.
+- *Its paths*, drawn at random, while NDP's senders permute them.
 - *Homa's overcommitment.* Seven messages of RTTbytes each are three times a port's buffer. Two fit into it.
 
-Assumed: loads of 0.1 to 0.7 in steps of 0.2, all workloads but data mining, one seed. The runs beside them are figure
-19's. Setup: `rdmacc.experiments.ren.leaf_spine`.
+Assumed: loads of 0.1 to 0.7 in steps of 0.2, all workloads except data mining, one seed. They are compared with figure
+19's runs. Setup: `rdmacc.experiments.ren.leaf_spine`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _LOADS = MappingProxyType({"quick": (0.7,), "paper": (0.1, 0.3, 0.5, 0.7)})
 LEAST, PATHS = "OVER by the least queue", "NDP's paths"
 _TIMER = (("least_timeout_ps", "1ms"),)
 TWO_MESSAGES = (("overcommit", 2),)
-"""K x RTTbytes is 114 KB: it fits into the 128 KB of a port."""
+"""K x RTTbytes is 114 KB, which fits into a port's 128 KB."""
 
 
 @dataclass(frozen=True)
 class Variation(LeafSpineCase):
-    """A run of REN with another part."""
+    """A run of REN with one part replaced."""
 
     part: str = ""
 
@@ -42,7 +42,7 @@ class Variation(LeafSpineCase):
         return self.part
 
     def run_as(self) -> Scheme:
-        """Return REN with the part."""
+        """Return REN with that part replaced."""
         ren = SIMULATED["ren"]
         if self.part == PATHS:
             return replace(ren, control=(*ren.control, PermutedPaths()), routing="source")
@@ -73,7 +73,7 @@ def _beside_ndp(name: str, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _over_ndp(changes: str, rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return REN's reduction of the AFCT over NDP, by workload and load."""
+    """Return REN's reduction of the AFCT relative to NDP, by workload and load."""
     return {
         WORKLOADS[name]: {
             f"load {load}": value

@@ -1,23 +1,23 @@
 """REN's leaf-spine simulations (section 6), for figures 14 to 19, their summary and the sensitivity study.
 
-8 ToR and 8 core switches, 40 Gb/s, 10 us of round-trip propagation, 128 KB of buffer at each port; 48 hosts at a ToR
-(384, oversubscription 6), in figure 19 8 (64, none). Schemes are those of ``rdmacc.preset("ren-2021")``; cut-offs and
-the load are `rdmacc.experiments.ren.setup`'. Also assumed, for all these figures:
+8 ToR and 8 core switches, 40 Gb/s, 10 us of round-trip propagation, 128 KB of buffer per port; 48 hosts per ToR (384,
+oversubscription 6), in figure 19 8 per ToR (64, none). Schemes are those of ``rdmacc.preset("ren-2021")``; cut-offs and
+the load are as in `rdmacc.experiments.ren.setup`. Also assumed for all these figures:
 
 - The paper names its workloads and gives their mean sizes, "64 KB to 7.4 MB". The distributions are the public ones
   (`rdmacc.workload.SIZES`), uncapped; for Hadoop, which the paper leaves open, the one that HPCC used.
-- A point is 5,000 messages between random pairs of hosts. Their own bytes, not the expected ones, make up the load: in
-  data mining one message in a hundred has 73% of all bytes. All schemes have the same messages at the same seed. What
-  the core carries while they arrive is another matter: `rdmacc.experiments.ren.carried`.
-- Every message counts, and the run ends when all are done. One that is not done after 10 s counts with the time so far.
+- A point is 5,000 messages between random pairs of hosts. The load is computed from their actual bytes, not the
+  expected ones: in data mining one message in a hundred has 73% of all bytes. All schemes have the same messages for
+  the same seed. The load that the core carries while they arrive differs: `rdmacc.experiments.ren.carried`.
+- Every message counts, and the run ends when all are done. One unfinished after 10 s counts with the time so far.
 - FCT runs from the start to the last byte at the receiver; the throughput of long flows is the mean of size / FCT.
-- Slowdown is FCT over that of the message alone in the network. Its 99th percentile is of each tenth of the messages
-  by size, as figure 14's axis has them.
+- Slowdown is FCT over that of the message alone in the network. Its 99th percentile is that of each tenth of the
+  messages by size, as on figure 14's axis.
 - Homa, and Homa with Aeolus, have one level for unscheduled packets and seven for others: by Homa's rule (its section
-  3.4) all four workloads do, as at most an eighth of their bytes is unscheduled.
+  3.4) for all four workloads, as at most an eighth of their bytes is unscheduled.
 
 The quick scale keeps the oversubscription: 3 ToRs with 2 cores and 12 hosts each (36 hosts), in figure 19 with 4 cores
-and 4 hosts (12 hosts); 100 messages of at most 2 MB. It shows how the figures come about; it is too small to judge.
+and 4 hosts (12 hosts); 100 messages of at most 2 MB. It illustrates the figures; it is too small to judge.
 """
 
 from rdmacc.state import HOST_NIC
@@ -38,15 +38,15 @@ WORKLOADS = MappingProxyType(
 """Names of the workloads, in the order of figures 15 to 18."""
 LOADS = MappingProxyType({"quick": (0.5, 0.7), "paper": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)})
 TENTHS = range(1, 11)
-"""Tenths of the messages by size."""
+"""Numbers of the tenths of messages by size."""
 
 _SWITCHES = MappingProxyType({("paper", 48): (48, 8, 8), ("paper", 8): (8, 8, 8), ("quick", 48): (12, 3, 2),
                               ("quick", 8): (4, 3, 4)})  # fmt: skip
-"""Hosts at a ToR, ToRs and cores, by scale and by the paper's hosts at a ToR."""
+"""Hosts per ToR, ToRs and cores, by scale and the paper's hosts per ToR."""
 _MESSAGES = MappingProxyType({"quick": 100, "paper": 5000})
 _QUICK_CAP = "2MB"
 UNTIL = "10s"
-"""When a run ends if messages are still not done."""
+"""End of a run with unfinished messages."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +57,19 @@ class LeafSpineCase:
     workload: str
     load: float
     hosts_per_leaf: int = 48
-    """8 in figure 19."""
+    """Hosts per ToR: 48, or 8 in figure 19."""
     load_of: str = "core"
-    """Whose links the load is a fraction of: "core", or "host"."""
+    """Links to which the load refers: "core" or "host"."""
     is_shared: bool = False
-    """The buffer of 128 KB is a switch's, not a port's."""
+    """Whether a whole switch, not a port, has 128 KB of buffer."""
     changes: tuple[tuple[str, Any], ...] = ()
     """Parameters of the scheme."""
     count: int = 0
-    """Messages; 0: as many as the scale has."""
+    """Number of messages; 0: that of the scale."""
 
     @property
     def differences(self) -> str:
-        """Everything but scheme, workload, load and network, in words."""
+        """All parameters except scheme, workload, load and network, in words."""
         parts = ["load of hosts' links"] if self.load_of != "core" else []
         parts += ["128 KB a switch"] if self.is_shared else []
         parts += [f"{self.count:,} messages"] if self.count else []
@@ -83,7 +83,7 @@ class LeafSpineCase:
         }  # fmt: skip
 
     def run_as(self) -> Scheme:
-        """Return the scheme that is simulated."""
+        """Return the simulated scheme."""
         return scheme_of(self.scheme, self.changes)
 
     def point(self, scale: str, seed: int) -> Point:
@@ -101,16 +101,16 @@ class LeafSpineCase:
 
 
 def network_of(scale: str, hosts_per_leaf: int = 48, is_shared: bool = False) -> Callable[[], Graph]:
-    """Return a callable that builds the network of a scale, by the paper's hosts at a ToR."""
+    """Return a function that builds the network of a scale, by the paper's hosts per ToR."""
     return partial(leaf_spine, *_SWITCHES[scale, hosts_per_leaf], is_shared=is_shared)
 
 
 def leaf_spine(hosts_per_leaf: int, leaves: int, spines: int, is_shared: bool = False) -> Graph:
-    """Return REN's leaf-spine network, with 128 KB of buffer at each port, or for each switch."""
+    """Return REN's leaf-spine network, with 128 KB of buffer per port or per switch."""
     graph = topology.ren_leaf_spine(hosts_per_leaf, leaves, spines)
     if is_shared:
         for name in topology.switches(graph):
-            graph.nodes[name]["buffer_bytes"] = 128_000  # section 6, read as a whole switch's
+            graph.nodes[name]["buffer_bytes"] = 128_000  # section 6, read as per switch
     return graph
 
 
@@ -139,20 +139,20 @@ def scheme_of(name: str, changes: tuple[tuple[str, Any], ...] = ()) -> Scheme:
 
 
 def oversubscription(result: Result) -> float:
-    """Return the rate of all hosts over that of the links up to the core."""
+    """Return the rate of all hosts relative to the uplinks to the core."""
     fabric = result.plan.fabric
     rates = fabric.port_rate_bps
     return float(rates[fabric.port_class == HOST_NIC].sum() / rates[LOAD.ports(fabric)].sum())
 
 
 def fct_so_far_ps(result: Result) -> npt.NDArray[np.float64]:
-    """Return each flow's completion time; of one that is not done, the time that it has taken so far."""
+    """Return each flow's completion time; for unfinished flows, the time so far."""
     passed = (result.now_ps - result.flows["start_ps"]).astype(np.float64)
     return np.asarray(result.flows["fct_ps"].astype(np.float64).fillna(passed), dtype=np.float64)
 
 
 def unfinished(flows: pd.DataFrame) -> int:
-    """Return how many flows are not done."""
+    """Return the number of unfinished flows."""
     return int((~flows["status"].isin(["finished", "delivered"])).sum())
 
 
@@ -168,7 +168,7 @@ def completion(size_bytes: npt.NDArray[np.int64], fct_ps: npt.NDArray[np.float64
 
 
 class LeafSpineFigure(CaseFigure):
-    """A figure of these runs. Figures reuse each other's stored points."""
+    """A figure of these runs; all share their stored points."""
 
     name = "ren.leaf-spine"
 

@@ -1,7 +1,7 @@
-"""REN's leaf-spine figures under other readings of the paper: the runs that take the place of those as assumed.
+"""REN's leaf-spine figures under other readings of the paper: the runs that replace the default ones.
 
-A reading that runs one scheme otherwise still compares it with the others as assumed. The readings and the evidence for
-each: `experiments/ren/readings.toml`.
+A reading that changes one scheme still compares it with the default runs of the others. Readings and evidence:
+`experiments/ren/readings.toml`.
 """
 
 from ..api import *
@@ -35,7 +35,7 @@ READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyTy
         "switch buffer": lambda case: replace(case, is_shared=True),
     }
 )
-"""By reading, the run in the place of one as assumed."""
+"""By reading, the run that replaces a default one."""
 
 
 def _fewer(count: int) -> Callable[[LeafSpineCase], LeafSpineCase]:
@@ -49,7 +49,7 @@ BY_NUMBER: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxy
 
 
 def in_place_of(table: pd.DataFrame, runs: Mapping[LeafSpineCase, LeafSpineCase]) -> pd.DataFrame | None:
-    """Return the rows of runs, each under the labels of the case in whose place it is."""
+    """Return the rows of runs, labelled as the cases that they replace."""
     if not runs:
         return None
     own, their = (pd.DataFrame([case.identity for case in some]) for some in (runs, runs.values()))
@@ -69,23 +69,23 @@ def _as_assumed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 class LeafSpineReadings(LeafSpineFigure):
-    """A figure whose table also has the runs of other readings."""
+    """A figure whose table also has runs of other readings."""
 
     read_at: Mapping[str, tuple[float, ...]] = MappingProxyType({})
     """Loads at which each reading has been run."""
 
     @abstractmethod
     def assumed(self, scale: str) -> list[LeafSpineCase]:
-        """Return the cases as assumed."""
+        """Return the default cases."""
 
     def runs(self, reading: str) -> dict[LeafSpineCase, LeafSpineCase]:
-        """Return the run of a reading in the place of each case as assumed, at the loads at which it has been run."""
+        """Return the run that replaces each default case under a reading, at the loads of that reading."""
         loads = self.read_at.get(reading, ())
         read_as = {**READ_AS, **BY_NUMBER}.get(reading)
         return {case: read_as(case) for case in self.assumed("paper") if read_as and case.load in loads}
 
     def cases(self, scale: str) -> list[LeafSpineCase]:
-        """Return the runs of other readings at paper scale, then those as assumed: the last ones are the canaries."""
+        """Return other readings' runs (at paper scale), then the default ones: the last ones are the canaries."""
         own = self.assumed(scale)
         others = [run for reading in self.read_at for run in self.runs(reading).values()] if scale == "paper" else []
         return [*dict.fromkeys(run for run in others if run not in set(own)), *own]
@@ -94,7 +94,7 @@ class LeafSpineReadings(LeafSpineFigure):
         return {one: table[table["seed"] == one] for one in super().rows_of_seeds(_as_assumed(table))}
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows as assumed; for a reading, those in their place, at the loads at which it was run."""
+        """Return the default rows; for a reading, those that replace them, at the loads of that reading."""
         if reading == DEFAULT:
             return _as_assumed(table)
         return in_place_of(table, self.runs(reading))

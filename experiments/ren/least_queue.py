@@ -1,8 +1,8 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""REN's marks, with OVER by the least queue of a period: a queue that has been there all the time.
+"""REN's marks, with OVER by the minimum queue of a period, which lasted all the time.
 
-"The switch updates the queue length ql" (3.2.1) leaves open when. `rdmacc.switch.ren_marker` takes the queue at the end
-of the period, which may be gone the next moment; UNDER is as there.
+"The switch updates the queue length ql" (3.2.1) does not say when. `rdmacc.switch.ren_marker` takes the queue at the
+end of the period, which may be gone the next moment. UNDER is the same.
 """
 
 from dataclasses import dataclass

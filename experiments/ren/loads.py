@@ -1,4 +1,4 @@
-"""REN, figures 14 to 19: the pictures and judges that they share. The runs: `rdmacc.experiments.ren.leaf_spine`."""
+"""REN, figures 14 to 19: shared plots and measurements. Runs: `rdmacc.experiments.ren.leaf_spine`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .setup import *
 POSITIVE = Each(MoreThan(0))
 """The right sign of REN's gains."""
 LOWEST, LOWEST_IN_HALF = (All({LOOKS["ren"][0]: AtLeast(share)}) for share in (1.0, 0.5))
-"""Bands of the share of places in which a scheme is the lowest: REN everywhere, or in half of them."""
+"""Bands of the share of cases in which a scheme is lowest: REN in all, or in half of them."""
 
 PANELS = {
     "AFCT, short": ("AFCT of short flows", "AFCT", "us"),
@@ -18,16 +18,16 @@ PANELS = {
     "throughput, long": ("throughput of long flows", "throughput", "Gb/s"),
     "AFCT": ("AFCT of all flows", "AFCT", "ms"),
 }
-"""The four panels of figures 15 to 18: title, label of the axis, unit."""
+"""The four panels of figures 15 to 18: title, axis label, unit."""
 
 
 def mean_of(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> pd.Series[float]:
-    """Return a quantity by load, the mean over seeds."""
+    """Return the mean of a quantity over seeds, by load."""
     return by_load(rows, quantity, scheme=scheme, workload=workload, changes="").mean()
 
 
 def reduced(quantity: str, workload: str, load: float, rows: pd.DataFrame) -> dict[str, float]:
-    """Return REN's reduction of a quantity over each baseline at a load, by label; means over seeds."""
+    """Return REN's reduction of a quantity relative to each baseline at a load, by label, from means over seeds."""
     ren = mean_of(rows, quantity, "ren", workload)[load]
     return labelled({one: reduction(ren, mean_of(rows, quantity, one, workload)[load]) for one in BASELINES})
 
@@ -46,18 +46,18 @@ def reduction_claim(id: str, workload: str, published: Mapping[str, Mapping[str,
 
 
 def lowest_shares(values: pd.DataFrame) -> dict[str, float]:
-    """Return in what share of the rows a scheme has the lowest value, by label."""
+    """Return the share of rows in which a scheme has the lowest value, by label."""
     return labelled((values.idxmin(axis=1).value_counts() / len(values)).reindex(SCHEMES, fill_value=0.0).to_dict())
 
 
 def short_flows(rows: pd.DataFrame, *workloads: str) -> pd.DataFrame:
-    """Return the AFCT of short flows, by load and scheme, of one workload below the other."""
+    """Return the AFCT of short flows by load and scheme, with the workloads stacked."""
     columns = ({one: mean_of(rows, "AFCT, short", one, name) for one in SCHEMES} for name in workloads)
     return pd.concat([pd.DataFrame(values) for values in columns], ignore_index=True)
 
 
 def short_flows_claim(id: str, workload: str) -> Claim:
-    """Return our check of panel (a) of figures 15 to 18 alone: REN has the lowest AFCT of short flows at every load."""
+    """Return our check of panel (a) of figures 15 to 18: REN has the lowest AFCT of short flows at every load."""
     return claim(id, measure=lambda rows: lowest_shares(short_flows(rows, workload)), band=LOWEST,
                  direction=LOWEST_IN_HALF, needs=tuple(cases([workload], LOADS["paper"])))  # fmt: skip
 
@@ -68,13 +68,13 @@ def hosts(rows: pd.DataFrame) -> str:
 
 
 def load_label(rows: pd.DataFrame) -> str:
-    """Return the label of the axis of loads: whose links a load is a fraction of."""
+    """Return the label of the load axis, with the links to which loads refer."""
     links = "hosts'" if rows.index.str.contains("load of hosts' links").all() else "ToR-core"
     return f"load (of {links} links)"
 
 
 def over_load(rows: pd.DataFrame, quantity: str, workload: str, **more: Any) -> Lines:
-    """Return the panel of a quantity over the load, a line for each scheme; bands are the spread over seeds."""
+    """Return the panel of a quantity over the load, a line per scheme, with the spread over seeds as bands."""
     title, label, unit = PANELS[quantity]
     scale: dict[str, Any] = {"axes": {"ylim": (0, 40)}} if unit == "Gb/s" else {"log": "y"}
     words: dict[str, Any] = {"title": title, "label": label, "unit": unit, "xlabel": load_label(rows), **scale, **more}
@@ -82,7 +82,7 @@ def over_load(rows: pd.DataFrame, quantity: str, workload: str, **more: Any) -> 
 
 
 def gain_lines(published: Mapping[str, float], at: float, **more: Any) -> Lines:
-    """Return the panel of REN's `gain` over each baseline; hollow the published ones, all at one place."""
+    """Return the panel of REN's `gain` over each baseline, with the published ones as hollow markers at `at`."""
     marks = {one: [(at, gain)] for one, gain in published.items()}
     return Lines("gain", LINES, unit="%", published=marks, levels={"_": 0.0}, **more)
 
@@ -90,7 +90,7 @@ def gain_lines(published: Mapping[str, float], at: float, **more: Any) -> Lines:
 ONE_GRANT_FIRST: Mapping[str, tuple[float, ...]] = MappingProxyType(
     dict.fromkeys((*BY_NUMBER, "one grant", *READ_AS), LOADS["paper"])
 )
-"""Readings in the order of some tables: the last run of each scheme is its canary."""
+"""Readings in the order of some tables, where the last run of each scheme is its canary."""
 
 
 class WorkloadFigure(LeafSpineReadings):

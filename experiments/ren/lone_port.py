@@ -1,6 +1,6 @@
-"""One port of a switch by itself: the handlers of its marking, called as an engine calls them, and counted.
+"""A single port of a switch: its marking handlers, called as by an engine, with their operations counted.
 
-For figures that are about REN's parts rather than about traffic: 4, 7, 10 and 13.
+For figures on REN's parts rather than on traffic: 4, 7, 10 and 13.
 """
 
 import dis
@@ -18,11 +18,11 @@ from rdmacc.state import ACCEPT, DATA, DROP, IN_NETWORK, TRIM, TRIM_TAIL, Packet
 from ..api import *
 
 KINDS = {"comparisons": ("COMPARE_OP",), "arithmetic": ("BINARY_OP",), "writes": ("STORE_ATTR", "STORE_SUBSCR")}
-"""Counted operations, by Python's instructions: a stand-in for a CPU's."""
+"""Counted operations, as Python instructions, which stand in for a CPU's."""
 
 _FOLDER = str(Path(rdmacc.switch.__file__).parent)
 _TOOL = 4
-"""Number of a tool for `sys.monitoring` that Python gives to nobody."""
+"""Tool number for `sys.monitoring` that Python does not reserve."""
 
 
 def make_packet(component: Component, wire_bytes: int, message: int = 0) -> Any:
@@ -61,11 +61,11 @@ class LonePort:
 
     @property
     def period_timer_ps(self) -> int:
-        """Due time of the handler of the sampling period."""
+        """When the handler of the sampling period is due."""
         return int(getattr(self.egress, "period_timer_ps", NEVER))
 
     def enqueue(self, packet: Any, now: int) -> bool:
-        """Put a packet into the queue, if there is room; return whether there was."""
+        """Enqueue a packet if there is room; return whether there was."""
         packet.verdict = ACCEPT
         self._count("enqueue", lambda: self._call("on_enqueue", packet, now))
         if packet.verdict in (DROP, TRIM, TRIM_TAIL):
@@ -113,7 +113,7 @@ class LonePort:
 
 
 def count_operations(call: Callable[[], None]) -> Counter[str]:
-    """Return how many operations of each of `KINDS` a call executes in the modules of `rdmacc.switch`."""
+    """Return the number of operations of each of `KINDS` that a call executes in the modules of `rdmacc.switch`."""
     counts: Counter[str] = Counter()
 
     def count(code: CodeType, offset: int) -> None:
@@ -127,17 +127,17 @@ def count_operations(call: Callable[[], None]) -> Counter[str]:
 
 @cache
 def _kinds(code: CodeType) -> dict[int, str]:
-    """Return the kinds of a function's instructions, by their offsets: of those that are counted."""
+    """Return the kinds of a function's counted instructions, by offset."""
     kinds = {name: kind for kind, names in KINDS.items() for name in names}
     found = dis.get_instructions(code) if code.co_filename.startswith(_FOLDER) else ()
-    return {one.offset: kinds[one.opname] for one in found if one.opname in kinds and one.argrepr != "[]"}  # no element
+    return {one.offset: kinds[one.opname] for one in found if one.opname in kinds and one.argrepr != "[]"}  # no []
 
 
 @contextmanager
 def _counted_instructions(tell: Callable[[CodeType, int], None]) -> Iterator[None]:
-    """Call `tell` with each instruction that runs, all that count among them.
+    """Call `tell` with at least each counted instruction that runs.
 
-    From Python 3.12 on, `sys.settrace` misses those of a function's first call.
+    From Python 3.12 on, `sys.settrace` misses the instructions of a function's first call.
     """
     if sys.version_info >= (3, 12):
         monitoring = sys.monitoring
@@ -168,7 +168,7 @@ def _counted_instructions(tell: Callable[[CodeType, int], None]) -> Iterator[Non
 
 
 def parts_of(components: tuple[Component, ...]) -> list[tuple[str, str, str]]:
-    """Return component, handler and the place where it runs, as the scheme's own objects say."""
+    """Return component, handler and the place where it runs, according to the scheme's objects."""
     from rdmacc.component import HOOKS
 
     rows = []

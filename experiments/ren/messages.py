@@ -1,9 +1,9 @@
-"""REN, figures 16 to 18 under the hosts' load with one grant for each packet, by the number of messages.
+"""REN, figures 16 to 18 under the hosts' load with one grant per packet, over the number of messages.
 
-At 0.7 of the hosts' links the core is offered 3.7 times what it carries. It drains after the last message has started,
-so completion times are those of a backlog that grows with each message, and the number of messages, which the paper
-does not give, decides who is faster. Both ends are shown, and none is chosen. pHost and Homa send one packet for each
-grant, as section 2 describes them. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
+At 0.7 of the hosts' links the core is offered 3.7 times its capacity. It drains after the last message has started, so
+completion times are those of a backlog that grows with each message, and the number of messages, which the paper does
+not give, decides which scheme is faster. Both ends are shown; neither is chosen. pHost and Homa send one packet for
+each grant, as section 2 describes them. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
 
 from rdmacc.experiments.ren.fig16 import Figure16
@@ -15,12 +15,12 @@ from ..api import *
 
 _SHORTER = ("cache_follower", "web_search", "hadoop")
 _MINING = ("data_mining",)
-"""Its messages are ten times as long."""
+"""Separate, because its messages are ten times as long."""
 _OTHERS = ("dctcp", "traditional", "ndp", "expresspass", "aeolus")
 _NUMBERS = MappingProxyType({"quick": (20, 50), "paper": (1000, 2500)})
 _LOADS = MappingProxyType({"quick": (0.7,), "paper": LOADS["paper"]})
 _ALL_MESSAGES = 5000
-"""As figures 15 to 18 have: these runs are theirs."""
+"""As in figures 15 to 18, whose runs these are."""
 
 
 def _case(scheme: str, name: str, load: float, number: int) -> LeafSpineCase:
@@ -33,7 +33,7 @@ def _value(rows: pd.DataFrame, quantity: str, scheme: str, name: str, number: in
 
 
 def _gain(rows: pd.DataFrame, quantity: str, other: str, name: str, number: int, load: float = 0.7) -> float:
-    """Return REN's gain over another scheme: lower times, higher throughput."""
+    """Return REN's gain over another scheme: the reduction of times, or the increase of throughput."""
     ren, its = (_value(rows, quantity, one, name, number, load) for one in ("ren", other))
     return ren / its - 1 if quantity == "throughput, long" else 1 - ren / its
 

@@ -1,15 +1,15 @@
 """REN: sensitivity of its headline, "AFCT reduced by up to 68%".
 
-One thing at a time, cache follower at a load of 0.7 on 384 hosts, against the schemes that the headline names. Setup
-and assumptions: `rdmacc.experiments.ren.leaf_spine`. Varied, since the paper leaves it open:
+One change at a time, cache follower at a load of 0.7 on 384 hosts, against the schemes in the headline. Setup and
+assumptions: `rdmacc.experiments.ren.leaf_spine`. Varied, since the paper leaves them open:
 
-- the rule of marking: three readings, and the literal one without the safeguard that a sender's last packet is never
-  cancelled (`rdmacc.switch.ren_marker`); "no marks", REN without its marks, is the baseline;
-- timers, of 1 ms: Homa's RESEND, NDP's, and pHost's announcement; REN's own of three base RTTs;
-- the reference of the load: at 0.7 of the hosts' links the core is offered 3.7 times what it carries (without NDP,
-  whose trimmed packets make that run many times as long as the others);
+- the marking rule: three readings, and the literal one without the safeguard that a sender's last packet is never
+cancelled (`rdmacc.switch.ren_marker`); "no marks", REN without its marks, is the baseline;
+- the timers of Homa's RESEND, of NDP and of pHost's announcement, 1 ms, and REN's, three base RTTs;
+- the reference of the load: at 0.7 of the hosts' links the core is offered 3.7 times its capacity (without NDP, whose
+  trimmed packets make that run many times as long);
 - spraying against ECMP (without NDP, which chooses its paths itself);
-- whose buffer has 128 KB: a port's, or a switch's with 56 ports, 2.3 KB for each (`ren.buffers`).
+- the buffer of 128 KB: per port, or per switch with 56 ports, 2.3 KB for each (`ren.buffers`).
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ VARIATIONS: dict[str, dict[str, LeafSpineCase]] = {
     "load: of hosts' links": _compared(others=("phost", "homa"), load_of="host"),
     "paths: ECMP": _compared(others=("phost", "homa"), changes={"all": {"routing": "ecmp"}}),
 }
-"""By name: the run of each scheme."""
+"""The run of each scheme, by variation."""
 BUFFERS: dict[str, dict[str, LeafSpineCase]] = {
     "as assumed": _ASSUMED,
     "buffer: 128 KB a switch": _compared(is_shared=True),
     "the same, timers of the others: 0.1 ms": _compared(changes=_timers("100us"), is_shared=True),
     "the same, timers of the others: 10 ms": _compared(changes=_timers("10ms"), is_shared=True),
 }
-"""The same with the buffer read as a whole switch's."""
+"""The same with the buffer read as per switch."""
 _EVERY = VARIATIONS | BUFFERS
 READ_AS = {
     "outstanding": "marks: less those under way", "packet": "marks: by packet", "literal": _LITERAL_KEPT,
@@ -74,13 +74,13 @@ READ_AS = {
     "switch buffer": "buffer: 128 KB a switch", "ECMP": "paths: ECMP", "timers 0.1 ms": "timers of the others: 0.1 ms",
     "timers 10 ms": "timers of the others: 10 ms", "REN timer 1 ms": "timer of REN: 1 ms",
 }  # fmt: skip
-"""The variation that is a reading of the paper (`experiments/ren/readings.toml`)."""
+"""Variations that are readings of the paper (`experiments/ren/readings.toml`)."""
 _UNMARKED = replace(_ASSUMED["ren"], scheme="traditional")
 _AT_QUICK = ("as assumed", "marks: by packet", _LITERAL_KEPT, _LITERAL, "paths: ECMP")
 
 
 def runs(names: Iterable[str]) -> list[LeafSpineCase]:
-    """Return the runs of some variations, each once."""
+    """Return the runs of variations, without duplicates."""
     return list(dict.fromkeys([*(case for name in names for case in _EVERY[name].values()), _UNMARKED]))
 
 
@@ -91,7 +91,7 @@ def _values(rows: pd.DataFrame, case: LeafSpineCase, quantity: str) -> pd.Series
 
 
 def gains(rows: pd.DataFrame, name: str, quantity: str) -> dict[str, pd.Series[float]]:
-    """Return REN's reduction over the others under a variation, by seed."""
+    """Return REN's reduction relative to the others under a variation, by seed."""
     runs = _EVERY[name] | ({"traditional": _UNMARKED} if name == "as assumed" else {})
     ren, *others = ((label, _values(rows, run, quantity)) for label, run in runs.items())
     return {other: 1 - ren[1] / its for other, its in others}

@@ -10,9 +10,9 @@ of buffer: figures 14 to 22. Packets have 1.5 KB on the wire. The schemes are th
 For the questions that the paper leaves open see `experiments/ren/readings.toml`. Also assumed for all figures:
 
 - Short flows have at most 100 KB, long ones more than 1 MB.
-- The load counts data packets with their headers.
-- REN's receivers grant packets in the order of their arrival; they do not schedule flows.
-- Figures with chance in them have three seeds or more at paper scale.
+- The load counts data packets including headers.
+- REN's receivers grant packets in order of arrival; they do not schedule flows.
+- Figures with randomness have at least three seeds at paper scale.
 """
 
 from rdmacc.workload import LoadDefinition
@@ -29,14 +29,14 @@ SEEDS = MappingProxyType({"quick": 1, "paper": 3})
 TESTBED = preset("ren-2021-testbed")
 LINE_BPS, SIMULATED_LINE_BPS = TESTBED.line_bps, SIMULATED.line_bps
 RTT_PS, SIMULATED_RTT_PS = us(48), us(10)
-"""Base RTTs as the paper states them: propagation alone."""
+"""Base RTTs as stated in the paper: propagation alone."""
 PACKET_BYTES = TESTBED["ren"].wire_bytes
 PAYLOAD_BYTES = TESTBED["ren"].payload_bytes
 PACKET_PS = round(PACKET_BYTES * 8e12 / LINE_BPS)
 """A full packet's time on a link of the testbed."""
 BUFFER_BYTES: int = vars(TESTBED["ren"].buffer)["limit_bytes"]
 BUFFER_PACKETS = BUFFER_BYTES / PACKET_BYTES
-"""Of a port of the testbed."""
+"""Buffer of a testbed port, in packets."""
 
 LOOKS: Mapping[Any, tuple[str, str, str]] = MappingProxyType(
     {
@@ -58,10 +58,10 @@ LOOKS: Mapping[Any, tuple[str, str, str]] = MappingProxyType(
 """Label, colour and marker of each scheme of the presets. "traditional" is section 2's transmission by grants."""
 
 LINES = {one: (name, colour, f"{marker}-") for one, (name, colour, marker) in LOOKS.items()}
-"""The same as lines with marks."""
+"""The same as lines with markers."""
 
 READINGS = ("ren", "ren-outstanding", "ren-packet", "ren-literal", "ren-literal-unsafe")
-"""Entries of the presets that read the rule of marking differently: see `rdmacc.switch.ren_marker`."""
+"""Entries of the presets with different readings of the marking rule: see `rdmacc.switch.ren_marker`."""
 
 
 def labelled(values: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:
@@ -82,19 +82,19 @@ STAND_INS: dict[str, dict[str, str]] = {
         one: f"{one}, switch buffer" for one in ("ren", "phost", "homa", "homa-2-levels", "ndp", "traditional")
     },
 }
-"""By reading (`experiments/ren/readings.toml`): the stand-in for a scheme, by their labels in tables."""
+"""By reading (`experiments/ren/readings.toml`), the stand-in of each scheme, as labelled in tables."""
 
 
 def stand_ins(schemes: Iterable[str], *readings: str) -> list[str]:
-    """Return the stand-ins that schemes have under readings."""
+    """Return the stand-ins of schemes under readings."""
     return [STAND_INS[reading][one] for reading in readings for one in schemes if one in STAND_INS[reading]]
 
 
 class ReadingFigure(Experiment):
-    """A figure that also runs other readings; its points begin with the name of their scheme."""
+    """A figure that also runs other readings; names of points start with their scheme."""
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the table with a reading's rows in place of the default's; a reading of the marks stands alone."""
+        """Return the table with a reading's rows replacing the default's; readings of the marks exclude each other."""
         if reading == DEFAULT:
             return table
         found = set(table["scheme"])
@@ -110,7 +110,7 @@ class ReadingFigure(Experiment):
 
 
 def need(table: pd.DataFrame, *schemes: str) -> None:
-    """Refuse to judge a claim unless the table has rows of these schemes."""
+    """Raise `NotJudged` unless the table has rows of these schemes."""
     missing = [one for one in schemes if not having(table, scheme=one).any()]
     if missing:
         raise NotJudged(f"no run of {', '.join(missing)}")

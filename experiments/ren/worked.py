@@ -1,13 +1,13 @@
 """REN's worked examples of figures 1, 2, 5 and 6, packet by packet in the engine.
 
-Two flows, A from h0 to h2 and B from h1 to h3, share the link between two switches. In a round trip it carries 2
-packets in figures 1 and 5, and 5 in figures 2 and 6. Assumed: the hosts' links are 40 times as fast as the shared one.
-Packets that are "simultaneous" in the paper then are, and a round trip is a whole number of packet times, but for 4 ns.
-A round begins when the first packet leaves s0.
+Two flows, A from h0 to h2 and B from h1 to h3, share the link between two switches. It carries 2 packets per round trip
+in figures 1 and 5, and 5 in figures 2 and 6. Assumed: the hosts' links are 40 times as fast as the shared one, so
+"simultaneous" packets of the paper are simultaneous, and a round trip is a whole number of packet times, up to 4 ns. A
+round starts when its first packet leaves s0.
 
-At the end of a sampling period a port compares its queue with its idle time. A packet that leaves at that instant
-counts towards the period that ends, or the next one. In figure 5 it has not left yet, since the paper counts both
-waiting packets: the period there is 1 ps shorter.
+At the end of a sampling period a port compares its queue with its idle time. A packet that leaves at that instant may
+count towards either period. In figure 5 it has not left yet, since the paper counts both waiting packets: the period
+there is 1 ps shorter.
 """
 
 from ..api import *
@@ -15,7 +15,7 @@ from .setup import *
 
 ROUNDS = 8
 _OTHERS_PS = 90_000
-"""Of a round trip: a packet's time on the two fast links, and its grant's on all three."""
+"""Part of a round trip: a packet's time on the two fast links, and its grant's on all three."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Example:
     """A worked example."""
 
     slots: int
-    """Packets that the shared link carries in a round trip."""
+    """Packets per round trip on the shared link."""
     unscheduled: int
-    """Packets that a flow sends at once."""
+    """Packets that a flow sends without grants."""
     packets: tuple[int, int]
-    """Length of flows A and B."""
+    """Lengths of flows A and B."""
     early_ps: int = 0
-    """By how much a sampling period is shorter than a round trip."""
+    """Difference between a round trip and a sampling period."""
 
     @property
     def round_ps(self) -> int:
-        """A round trip."""
+        """Duration of a round trip."""
         return self.slots * PACKET_PS
 
 
@@ -42,7 +42,7 @@ GAP = Example(slots=5, unscheduled=3, packets=(60, 2))
 
 
 def network(slots: int) -> Graph:
-    """Return the network whose shared link carries `slots` packets in a round trip."""
+    """Return the network whose shared link carries `slots` packets per round trip."""
     graph: Graph = nx.Graph(name="REN's worked example")
     for i in range(4):
         topology.add_host(graph, f"h{i}")
@@ -61,18 +61,18 @@ def _flows(packets: tuple[int, int]) -> pd.DataFrame:
 
 
 class WorkedExample(ReadingFigure):
-    """One example, by one or several schemes of the preset."""
+    """An example under one or several schemes of the preset."""
 
     example: Example
     schemes: Sequence[str]
     parts: Mapping[str, str] = MappingProxyType(
         {"packets": "sent by S0 in each round", "queue": "waiting at S0 at its end"}
     )
-    """What is drawn, and its title."""
+    """Title of each drawn quantity."""
     top: float
-    """Of the axis of packets."""
+    """Upper end of the packet axis."""
     level: float | None = None
-    """Drawn dotted."""
+    """Level of a dotted line."""
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         example = self.example
@@ -131,16 +131,16 @@ class WorkedExample(ReadingFigure):
 
 
 def rounds_of(table: pd.DataFrame, scheme: str, quantity: str) -> list[int]:
-    """Return a count for each round: the "packets" that left s0, or the "queue" at the end."""
+    """Return a count per round: the "packets" that left s0, or the "queue" at its end."""
     return [round(value) for value in curve(table, scheme, quantity)]
 
 
 def extremes(values: Sequence[float]) -> dict[str, float]:
-    """Return the least and the most of some rounds; nothing if there are none."""
+    """Return the extremes over rounds; empty if there are none."""
     return {"least": min(values), "most": max(values)} if values else {}
 
 
 def after(values: Sequence[int], level: int) -> Sequence[int]:
-    """Return the rounds behind the first ones that have a level; none if it never ends."""
+    """Return the rounds after the first run of rounds at a level; empty if that run never ends."""
     ends = (i + 1 for i, (one, other) in enumerate(pairwise(values)) if one == level != other)
     return values[next(ends, len(values)) :]
