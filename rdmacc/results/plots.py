@@ -320,6 +320,7 @@ class ResultPlots:
                 ax.legend()
         return ax
 
+    @typed
     def curve(self, probe: Probe) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Return times and values to draw: the last change holds until the end, a flow's rate while it is active."""
         trace = self._result.samples(probe.name)
