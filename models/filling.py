@@ -131,7 +131,6 @@ def offer(link: int, level: float, on: _Links, queue: list[tuple[float, int]]) -
 
 
 def note(f: int, flows: _Flows) -> None:
-    """Add a flow to those that have changed."""
     if not flows.is_changed[f]:
         flows.is_changed[f] = True
         flows.changed[flows.n_changed[0]] = f

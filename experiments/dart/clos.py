@@ -25,7 +25,7 @@ from ..api import *
 from .setup import *
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
-"""Loads of each mix (tables I and II)."""
+"""Loads by mix (tables I and II)."""
 NOTICEABLE = 0.05
 """Smaller gains are within the variation between seeds and count as no gain."""
 SEEDS = 6

@@ -72,7 +72,6 @@ def walk() -> list[tuple[str, int, int]]:
 
 
 def _steps(rows: pd.DataFrame) -> list[tuple[str, float, float]]:
-    """Return the steps of `EXPECTED_STEPS` from the table."""
     found = row_of(rows, "handlers")
     return [(event, found[f"{event}: port"], found[f"{event}: entries"]) for event, *_ in EXPECTED_STEPS]
 

@@ -31,7 +31,6 @@ class DasrReceiver:
     """A host that receives under DASR."""
 
     params: Any = PRESET["dasr"].control[0]
-    """Parameters."""
     base_rtt_ps: int = us(60)
     """Base RTT of the receiver's network, in ps."""
     now: int = 0

@@ -111,5 +111,4 @@ def measure_epochs(point: Point, result: Result, seed: int) -> pd.DataFrame:
 
 
 def parts_of_epochs(table: pd.DataFrame, point: str) -> pd.DataFrame:
-    """Return the parts by epoch, in ps."""
     return pd.DataFrame({name: curve(table, point, name) for name in ("t_f", "t_b", "t_f'", "t_cpu")})

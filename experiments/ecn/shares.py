@@ -42,7 +42,6 @@ def shares(rows: pd.DataFrame, scheme: str, side: str) -> dict[str, float]:
 
 
 def spread(rows: pd.DataFrame, side: str) -> float:
-    """Return the range of TIMELY's shares."""
     found = shares(rows, "timely", side).values()
     return max(found) - min(found)
 

@@ -19,7 +19,6 @@ def having(rows: pd.DataFrame, **labels: Any) -> npt.NDArray[np.bool_]:
 
 
 def chosen(rows: pd.DataFrame, **labels: Any) -> pd.DataFrame:
-    """Return the rows that have these labels."""
     return rows[having(rows, **labels)]
 
 
@@ -42,7 +41,6 @@ def among(rows: pd.DataFrame, others: pd.DataFrame, *names: str) -> npt.NDArray[
 
 
 def labels_of(rows: pd.DataFrame, *names: str) -> set[tuple[Any, ...]]:
-    """Return the combinations of labels that occur."""
     return set(zip(*(rows[name].tolist() for name in names), strict=True))
 
 

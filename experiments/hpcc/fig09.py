@@ -15,7 +15,6 @@ ENDS_PS = {"join": ms(5), "incast of 7": ms(5)}
 
 
 def flows(case: str, scale: str) -> pd.DataFrame:
-    """Return the messages of a case, long flows first."""
     if case != MICE:
         return flows_of(case)
     mice = [("h3", "h0", "1kB", ms(1) + i * us(50)) for i in range(COUNT[scale])]

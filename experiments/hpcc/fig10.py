@@ -16,7 +16,6 @@ LOADS, ARRIVE_PS, SHORT_BYTES = (0.3, 0.5), {"quick": ms(2), "paper": ms(200)}, 
 
 
 def fabric() -> Graph:
-    """Return the testbed."""
     return topology.leaf_spine(4, 1, 8, rate="25Gbps", fabric_rate="100Gbps", delay="1us")
 
 

@@ -15,12 +15,10 @@ STEPS, END_PS, FROM_PS, ACK_END_PS = (5, 25, 150, 300), ms(10), us(22), us(400)
 
 
 def flows() -> pd.DataFrame:
-    """Return sixteen long flows."""
     return workload.messages([(f"h{i}", "h0", "1GB") for i in range(1, 17)])
 
 
 def by(rows: pd.DataFrame, quantity: str, label: str) -> dict[str, float]:
-    """Return a quantity by a label."""
     found = rows[having(rows, quantity=quantity)].set_index(label)["value"]
     return {str(name): float(value) for name, value in found.items()}
 

@@ -24,7 +24,6 @@ SHARE_PS = {"quick": ms(20), "paper": ms(200)}
 
 
 def flows_of(case: str) -> pd.DataFrame:
-    """Return the messages of a case, the long flow first."""
     if case == SHARE:
         return workload.messages([(f"h{i}", "h0", "700MB", ms(i - 1)) for i in range(1, 5)])
     count, size = CASES[case]
@@ -32,7 +31,6 @@ def flows_of(case: str) -> pd.DataFrame:
 
 
 def by_case(rows: pd.DataFrame, quantity: str, scheme: str) -> pd.Series:
-    """Return a quantity of a scheme by case."""
     found = wide(rows)
     return found[found["scheme"] == scheme].set_index("case")[quantity].dropna()
 

@@ -17,7 +17,6 @@ QUICK_PS, SEEDS, LINK_PS = us(200), {"quick": 1, "paper": 6}, us(1)
 
 
 def tree(scale: str) -> Graph:
-    """Return the fat tree of a scale."""
     return topology.clos(*PODS[scale], rate="100Gbps", fabric_rate="400Gbps", delay=ps(LINK_PS), buffer="32MB")
 
 

@@ -79,7 +79,6 @@ class Ladders(Experiment):
 
 
 def arrows_of(table: pd.DataFrame, point: str) -> list[Arrow]:
-    """Return the arrows of a point's ladder."""
     rows = table[(table["point"] == point) & (table["quantity"] == "arrow")]
     rows = rows.rename(columns={"time_ps": "begin_ps", "value": "end_ps"}).astype({"end_ps": "int64", "is_lost": bool})
     return [Arrow(*row) for row in rows[[field.name for field in fields(Arrow)]].itertuples(index=False)]

@@ -118,7 +118,6 @@ class LossSweep(Experiment):
         return 10 * few if setting.timer == DEFAULT_TIMER else few
 
     def scheme(self, setting: Setting) -> Scheme:
-        """Return the scheme of a setting."""
         return preset("igbn-2019")[setting.variant].replace(
             timeout_ps=setting.timeout_ps,
             timer_after_last=TIMERS[setting.timer],
@@ -222,7 +221,6 @@ def throughput(variant: str, timeout_ps: int, loss: float) -> Callable[[pd.DataF
 
 
 def by_variant(table: pd.DataFrame, timeout_ps: int, loss: float) -> dict[str, float]:
-    """Return `mean_at` of each variant, by its name in the model."""
     return {name: mean_at(table, variant, timeout_ps, loss) for variant, name in VARIANTS.items()}
 
 
@@ -235,7 +233,6 @@ def by_loss(
 
 
 def spread(values: Iterable[float]) -> float:
-    """Return the difference between the largest and the smallest value."""
     known = list(values)
     return max(known) - min(known)
 
@@ -246,10 +243,8 @@ def median(runs: pd.DataFrame) -> str:
 
 
 def rate_of_timeouts(runs: pd.DataFrame) -> float:
-    """Return the timeouts per message."""
     return float(runs["timeouts"].sum() / runs["messages"].sum())
 
 
 def without_timeouts(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs in which no timer fired."""
     return runs[runs["timeouts"] == 0]

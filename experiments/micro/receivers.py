@@ -57,7 +57,6 @@ def _of_the_load(rows: pd.DataFrame) -> pd.Series[float]:
 
 
 def delivered_bytes(result: Result, start_ps: int, end_ps: int) -> float:
-    """Return the payload that arrived between two samples of `received_packets`."""
     held = result.probes.pivot(index="time_ps", columns="probe", values="value")
     packets = held.loc[end_ps].to_numpy(np.float64) - held.loc[start_ps].to_numpy(np.float64)
     return float(packets.sum()) * result.plan.scheme.payload_bytes

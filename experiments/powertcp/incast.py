@@ -21,7 +21,6 @@ ENDS_PS, SHARE_PS = {LONG: ms(10)}, {"quick": ms(20), "paper": ms(100)}
 
 
 def flows_of(case: str) -> pd.DataFrame:
-    """Return the messages of a case, the long flow first."""
     if case == SHARE:
         return workload.messages([(f"h{i}", "h32", "1GB", ms(i)) for i in range(4)])
     joining = [(host, "h16", size, JOIN_PS) for hosts, size in CASES[case] for host in hosts]

@@ -30,7 +30,6 @@ _SHOWN = {words: one for scheme in ("rcc", "rcc-ewa", *OTHERS) for words, one in
 
 
 def _found(rows: pd.DataFrame, quantity: str) -> dict[str, pd.Series[float]]:
-    """Return a quantity by seed, for each reading."""
     return {
         words: rows.loc[(rows["scheme"] == scheme) & (rows["changes"] == differences(changes)), quantity]
         for words, (_, scheme, changes) in _SHOWN.items()

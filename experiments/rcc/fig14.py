@@ -16,7 +16,6 @@ def _run(rows: pd.DataFrame, scheme: str) -> pd.Series:
 
 
 def _rates(rows: pd.DataFrame, scheme: str, phase: int) -> list[float]:
-    """Return the goodput of each flow of a phase, bit/s."""
     return [_run(rows, scheme)[f"goodput of flow {flow}, phase {phase}"] for flow in range(1, phase + 1)]
 
 

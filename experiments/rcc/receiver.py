@@ -21,7 +21,6 @@ class RccReceiver:
     """A host that receives one flow under RCC; other flows only add to the number of flows."""
 
     params: Any = field(default_factory=lambda: PRESET["rcc"].control[0])
-    """Parameters."""
     flows: int = 1
     """Number of active messages to the host, including this one."""
     used: float = 1.0

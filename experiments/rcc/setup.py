@@ -35,10 +35,8 @@ PRESET = preset("rcc-2021")
 PID: Any = PRESET["rcc"].control[0]
 PAYLOAD_BYTES, WIRE_BYTES = PRESET["rcc"].payload_bytes, PRESET["rcc"].wire_bytes
 GOODPUT_BPS = LINE_BPS * PAYLOAD_BYTES / WIRE_BYTES
-"""Payload rate of a full link."""
 
 RECEIVER = "h0"
-"""Receiver of the incast."""
 _HEADROOM_BYTES = size_bytes("117kB")
 """PFC's headroom for a port of 100 Gb/s with a link of 3 us."""
 

@@ -66,7 +66,6 @@ def _grows_with_size(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 
 
 def _tenths(workload: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the p99 slowdown of each run and tenth."""
     rows = rows[having(rows, workload=workload, load=_LOAD, changes="")]
     names = {f"p99 slowdown, {k}": k for k in TENTHS}
     return rows.rename(columns=names).melt(["scheme", "seed"], list(TENTHS), "tenth", "p99 slowdown")

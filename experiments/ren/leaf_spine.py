@@ -134,7 +134,6 @@ def messages(
 
 @cache
 def scheme_of(name: str, changes: tuple[tuple[str, Any], ...] = ()) -> Scheme:
-    """Return a scheme of REN's preset with some parameters changed."""
     return SIMULATED[name].replace(**dict(changes))
 
 
@@ -152,7 +151,6 @@ def fct_so_far_ps(result: Result) -> npt.NDArray[np.float64]:
 
 
 def unfinished(flows: pd.DataFrame) -> int:
-    """Return the number of unfinished flows."""
     return int((~flows["status"].isin(["finished", "delivered"])).sum())
 
 

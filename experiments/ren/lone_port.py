@@ -75,7 +75,6 @@ class LonePort:
         return True
 
     def dequeue(self, now: int) -> Any:
-        """Send the first packet."""
         packet = self.waiting.popleft()
         self.port.queue_bytes -= packet.wire_bytes
         self.port.tx_bytes += packet.wire_bytes

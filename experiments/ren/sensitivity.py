@@ -85,7 +85,6 @@ def runs(names: Iterable[str]) -> list[LeafSpineCase]:
 
 
 def _values(rows: pd.DataFrame, case: LeafSpineCase, quantity: str) -> pd.Series[float]:
-    """Return a quantity of a run, by seed."""
     chosen = having(rows, scheme=case.scheme, changes=case.differences)
     return pd.Series(rows[quantity].to_numpy()[chosen], pd.Index(rows["seed"].to_numpy()[chosen], name="seed"))
 

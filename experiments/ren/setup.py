@@ -24,7 +24,6 @@ SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000
 """Short flows have at most the first number of bytes, long flows more than the second."""
 LOAD = LoadDefinition("core", payload_bytes=SIMULATED["ren"].payload_bytes, header_bytes=SIMULATED["ren"].header_bytes)
 SEEDS = MappingProxyType({"quick": 1, "paper": 3})
-"""Number of seeds, by scale."""
 
 TESTBED = preset("ren-2021-testbed")
 LINE_BPS, SIMULATED_LINE_BPS = TESTBED.line_bps, SIMULATED.line_bps

@@ -136,7 +136,6 @@ def rounds_of(table: pd.DataFrame, scheme: str, quantity: str) -> list[int]:
 
 
 def extremes(values: Sequence[float]) -> dict[str, float]:
-    """Return the extremes over rounds; empty if there are none."""
     return {"least": min(values), "most": max(values)} if values else {}
 
 

@@ -22,7 +22,6 @@ class Simulator:
     """Another simulator."""
 
     title: str
-    """Name of the simulator."""
     repository: str
     commit: str = ""
     """Repository on GitHub; the commit is empty if it was not recorded."""

@@ -184,7 +184,6 @@ def _one_path(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _seed_names(name: str) -> list[str]:
-    """Return the names of the points of a run with one path per message."""
     return [name, *(f"{name}, seed {number}" for number in range(1, SEEDS))]
 
 

@@ -63,7 +63,7 @@ class Reach:
                 self._add(function)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the scheme: another process finds out for itself what it reaches."""
+        """Pickle only the scheme; the other process computes its reach again."""
         return reach_of, (self._scheme,)
 
     def is_unchanged(self) -> bool:

@@ -246,7 +246,6 @@ def preset(name: str, rate: Quantity | None = None) -> Preset:
 
 @cache
 def _compositions() -> dict[str, Any]:
-    """Return the content of `schemes.toml`."""
     return _content("schemes", {"schemes": Path(tables.__file__).with_name("schemes.toml")})
 
 
