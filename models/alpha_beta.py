@@ -61,15 +61,15 @@ class AlphaBeta(Model):
     title: ClassVar[str] = "Collective, by alpha and beta"
 
     operation: Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast"] = param(
-        "all-reduce", "what it does", choices=tuple(_CALLS)
+        "all-reduce", "operation of the collective", choices=tuple(_CALLS)
     )
-    ranks: int = param(8, "hosts", symbol="n", low=2, slider=(2, 64))
+    ranks: int = param(8, "number of hosts", symbol="n", low=2, slider=(2, 64))
     size_bytes: Size = param("1MB", "buffer of a rank", symbol="S", low=1)
     settings: nccl.Nccl = field(default_factory=nccl.Nccl)
     """Settings of the run."""
-    rate_bps: Rate = param("100Gbps", "of every link", low=1.0, slider=("10Gbps", "400Gbps"))
-    delay_ps: Time = param("1us", "of every link", low=1000, slider=("100ns", "10us"))
-    scheme: str = param("line-rate", "for sizes of packets, and to compare with")
+    rate_bps: Rate = param("100Gbps", "rate of every link", low=1.0, slider=("10Gbps", "400Gbps"))
+    delay_ps: Time = param("1us", "delay of every link", low=1000, slider=("100ns", "10us"))
+    scheme: str = param("line-rate", "scheme, for packet sizes and for comparison")
 
     @property
     def alpha_ps(self) -> float:

@@ -84,10 +84,10 @@ class DasrConvergence(Model):
     delay_ps: Time = param(
         "3.685us", "each link's propagation; default: an RTT of 15 us", low=0, slider=("0us", "10us")
     )
-    rate_bps: Rate = param("56Gbps", "of every link", low=1.0, slider=("10Gbps", "100Gbps"))
+    rate_bps: Rate = param("56Gbps", "rate of every link", low=1.0, slider=("10Gbps", "100Gbps"))
     packet_bytes: Size = param("1048B", "first packet on the wire", low=1)
     ack_bytes: Size = param("64B", "ACK on the wire", low=1)
-    queue_bytes: Size = param("0B", "queue that the first packet waits behind", low=0, slider=("0B", "500kB"))
+    queue_bytes: Size = param("0B", "queue in front of the first packet", low=0, slider=("0B", "500kB"))
     cpu_p90_ps: Time = param("13us", "t_cpu at p90", source="calibrated to V-A", low=0, slider=("0us", "50us"))
     cpu_p99_ps: Time = param("26us", "t_cpu at p99", source="calibrated to V-A", low=0)
     cpu_p999_ps: Time = param("29us", "t_cpu at p99.9", source="calibrated to V-A", low=0)
@@ -160,7 +160,7 @@ class DasrIncast(Model):
         None, f"step; 0: 50 ns at 100 Gb/s and in proportion to a packet's time, or longer for {_STEPS} steps",
         unit="ps",
     )  # fmt: skip
-    seed: int = param(0, "of the jitter", low=0)
+    seed: int = param(0, "seed of the jitter", low=0)
 
     def incast(self) -> pd.DataFrame:
         """Return the incast's messages, from hosts h2, h3, ... to h0."""

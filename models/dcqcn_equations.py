@@ -37,7 +37,7 @@ class DcqcnEquations(DcqcnParameters):
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
     packet_bytes: Size = param("1000B", "packet on the wire", low=1)
-    ramp: str = param("cut", "above K_max: mark all, or go on along the ramp", choices=("cut", "extended"))
+    ramp: str = param("cut", "above K_max: mark all packets, or extend the ramp", choices=("cut", "extended"))
     cnp_interval_ps: Time = param("50us", "least time between CNPs", symbol="tau", low=1, slider=("4us", "100us"))
     alpha_period_ps: Time = param("55us", "period of alpha's update", symbol="tau_a", low=1, slider=("4us", "100us"))
     increase_period_ps: Time = param(
@@ -46,7 +46,7 @@ class DcqcnEquations(DcqcnParameters):
     byte_counter_bytes: Size = param("10MB", "bytes between increases by the byte counter", symbol="B", low=1)
     fast_recovery_steps: int = param(5, "increase events of fast recovery", symbol="F", low=1, slider=(1, 10))
     delay_ps: Time = param(
-        "4us", "from marking to the changed rate's arrival at the queue", symbol="tau*", low=0, slider=("0us", "100us")
+        "4us", "time from marking until the new rate arrives", symbol="tau*", low=0, slider=("0us", "100us")
     )
     at_dequeue: bool = param(
         True, "mark packets as they leave the queue, which excludes its delay from tau*; false: as they join it"

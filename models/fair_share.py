@@ -39,9 +39,9 @@ class FairShare(Model):
 
     senders: int = param(8, "senders of the incast, each with one message", symbol="k", low=1, slider=(1, 64))
     message_bytes: Size = param("64kB", "payload of a message", low=1, slider=("8kB", "1MB"))
-    has_long_flow: bool = param(True, "one more sender, which never stops")
+    has_long_flow: bool = param(True, "another sender, which never stops")
     line_bps: Rate = param("100Gbps", "the receiver's link", low=1.0, slider=("10Gbps", "400Gbps"))
-    delay_ps: Time = param("0us", "from a message's start to its first bit at the end of the link", low=0)
+    delay_ps: Time = param("0us", "time from a message's start to its first bit at the end of the link", low=0)
     payload_bytes: Size = param("1000B", "payload of a full packet", low=1)
     header_bytes: Size = param("48B", "headers of a packet", low=0)
 

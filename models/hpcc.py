@@ -42,7 +42,7 @@ class HpccSteady(Model):
     rtt_ps: Time = param("13us", "base round-trip time", symbol="T", low=1, slider=("2us", "50us"))
     eta: float = param(0.95, "target utilisation", symbol="eta", low=0.01, high=1.0, slider=(0.8, 1.0))
     max_stage: int = param(
-        5, "additive steps in a row; 0: none without a multiplicative one", symbol="maxStage", low=0, slider=(0, 10)
+        5, "additive steps in a row; 0: every step is multiplicative", symbol="maxStage", low=0, slider=(0, 10)
     )
     additive_bytes: Size = param("80B", "additive step", symbol="W_AI", low=0, slider=("0B", "1kB"))
     start_first: float = param(1.0, "window of the first flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))

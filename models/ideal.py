@@ -47,7 +47,7 @@ class ProcessorSharing(Model):
 
     load: float = param(0.5, "offered wire bytes over capacity", symbol="rho", low=0.0, high=0.999, slider=(0.05, 0.95))
     capacity_bps: Rate = param("100Gbps", "the link", symbol="C", low=1.0, slider=("10Gbps", "400Gbps"))
-    latency_ps: Time = param("4us", "what a message takes besides its transmission", low=0, slider=("0us", "50us"))
+    latency_ps: Time = param("4us", "time of a message besides its transmission", low=0, slider=("0us", "50us"))
     payload_bytes: Size = param("1000B", "payload of a full packet", low=1)
     header_bytes: Size = param("48B", "headers of a packet", low=0)
 

@@ -135,9 +135,9 @@ class MaxMin(Model):
     network: Graph = field(repr=False)
     workload: pd.DataFrame = field(repr=False)
     scheme: str | Scheme = field(default_factory=lambda: "dcqcn")
-    has_acks: bool = param(True, "ACKs take their part of the links on the way back")
-    seed: int = param(0, "of ECMP", low=0)
-    tolerance: float = param(0.001, "part of a rate by which it may miss the fair one", low=1e-9, high=0.1)
+    has_acks: bool = param(True, "ACKs use part of the links on the way back")
+    seed: int = param(0, "seed of ECMP", low=0)
+    tolerance: float = param(0.001, "largest relative error of a rate", low=1e-9, high=0.1)
 
     def solve(self) -> pd.DataFrame:
         """Return `flow, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, error`, one row for each message.

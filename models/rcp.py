@@ -50,18 +50,18 @@ class RcpFluid(Model):
 
     title: ClassVar[str] = "RCP, fluid model"
 
-    flows: int = param(1, "flows before", symbol="N", low=1, slider=(1, 32))
+    flows: int = param(1, "flows from the start", symbol="N", low=1, slider=(1, 32))
     joining: int = param(1, "flows that join", low=0, slider=(0, 32))
     capacity_bps: Rate = param(
         "10Gbps", "bottleneck, and line rate of each sender", symbol="C", low=1.0, slider=("10Gbps", "100Gbps")
     )
     link_delay_ps: Time = param(
-        "5us", "of each of the two links of a path", low=1, source="Dart, figure 15", slider=("1us", "50us")
+        "5us", "delay of each of a path's two links", low=1, source="Dart, figure 15", slider=("1us", "50us")
     )
     alpha: float = param(0.4, "gain of spare capacity", symbol="alpha", low=0.0, high=2.0, slider=(0.05, 1.5))
     beta: float = param(0.4, "gain of the queue", symbol="beta", low=0.0, high=2.0, slider=(0.05, 1.5))
     target: float = param(1.0, "share of the link to fill", symbol="gamma", low=0.1, high=1.0, slider=(0.5, 1.0))
-    join_ps: Time = param("1.5ms", "when they join", low=1)
+    join_ps: Time = param("1.5ms", "time of the join", low=1)
     duration_ps: Time = param("4ms", "time to integrate", low=1)
     step_ps: Time = param("1us", "step", low=1)
 

@@ -99,7 +99,7 @@ class _RandomFlows(Model):
         slider=(0.5, 2.0),
     )  # fmt: skip
     trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
-    seed: int = param(0, "of arrivals and departures", low=0)
+    seed: int = param(0, "seed of arrivals and departures", low=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,7 +120,7 @@ class RenQueue(_RandomFlows):
     has_departures: bool = param(
         True, "flows leave as often as they arrive", symbol="f_i", equation="(2)", source="assumed"
     )
-    average: str = param("mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak"))
+    average: str = param("mean", "average over a trial's rounds", source="assumed", choices=("mean", "last", "peak"))
 
     @property
     def bdp(self) -> float:
@@ -177,9 +177,9 @@ class RenUtilisation(_RandomFlows):
 
     title: ClassVar[str] = "REN: utilisation (Fig 9b)"
 
-    flows: int = param(20, "flows at the beginning", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60))
+    flows: int = param(20, "initial number of flows", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60))
     average: str = param(
-        "active", "over rounds that still have a flow, or all (empty: 0)", source="assumed", choices=("active", "all"),
+        "active", "rounds that count: with a flow, or all (empty: 0)", source="assumed", choices=("active", "all"),
     )  # fmt: skip
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:

@@ -73,7 +73,7 @@ class TimelyFluid(Model):
     )
     segment_bytes: Size = param("16kB", "bytes between updates", symbol="Seg", low=1, slider=("1kB", "64kB"))
     mtu_bytes: Size = param("1000B", "packet", symbol="MTU", low=1)
-    is_strict: bool = param(False, "rates rise for g < 0 only, and hold at g = 0")
+    is_strict: bool = param(False, "rates rise only for g < 0, and hold at g = 0")
     start_first: float = param(0.5, "rate of the first flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
     start: float = param(0.5, "rate of each other flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
     duration_ps: Time = param("50ms", "time to integrate", low=1)

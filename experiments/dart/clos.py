@@ -173,7 +173,7 @@ class ClosFigure(CaseFigure):
         return 1 if case.jitter or case.changes in (MIN_RTT, TO_LAST_HOP) else self.seeds
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows of a reading; None if the default has all of them."""
+        """Return the rows of a reading; None if they are all the default's."""
         if reading in CHANGED:
             return changed(of_reading(table), CHANGED[reading])
         rows = of_reading(table, LABELS.get(reading, reading))

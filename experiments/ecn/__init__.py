@@ -1,1 +1,1 @@
-"""ECN or Delay (Zhu et al., CoNEXT 2016): what its abstract says, in models and in packets."""
+"""ECN or Delay (Zhu et al., CoNEXT 2016): its abstract's claims, in models and in packets."""

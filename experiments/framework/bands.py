@@ -124,7 +124,7 @@ def in_brackets(slack: float) -> str:
 
 @dataclass(frozen=True)
 class Number(Band):
-    """A band of one number: an interval, and its words, with the numbers of `says` or else the ends."""
+    """A band of one number: an interval, and its words, filled with the numbers of `says` or the ends."""
 
     low: float
     high: float
