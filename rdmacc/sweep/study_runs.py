@@ -226,12 +226,16 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise ConfigError(f"vary, {name}", given, "a list of values")
         values[name] = list(given)
-        if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
-            raise ConfigError(f"vary, {name}", given, "at least one value, without repeats")
         for one in values[name]:
             if not _is_key(one):
                 allowed = "a value that can be a key, such as a number, a string or a tuple"
                 raise ConfigError(f"vary, {name}", one, allowed)
+        if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
+            raise ConfigError(f"vary, {name}", given, "at least one value, without repeats")
+        texts = list(map(str, values[name]))
+        alike = next((one for one in texts if texts.count(one) > 1), None)
+        if alike is not None:
+            raise ConfigError(f"vary, {name}", alike, "the text of one value: runs are named by their values' text")
         if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
             known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
             known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}

@@ -246,6 +246,14 @@ def test_what_varies_has_no_name_that_the_frames_use(run, name):
     refused(lambda: run("dcqcn", work=lambda **given: None, vary={name: [1, 2]}), "another name")
 
 
+def test_values_whose_text_is_alike_are_refused_and_not_run_as_one(run):
+    slow = rdmacc.star(4, rate="25Gbps")
+    given = {"network": lambda net: net, "workload": work, "schemes": "dcqcn", "progress": False}
+    refused(lambda: study(**given, vary={"net": [rdmacc.star(4), slow]}), "vary, net", "named by their values' text")
+    refused(lambda: run("dcqcn", vary={"size": [8000, "8000"]}), "vary, size = '8000'")
+    refused(lambda: run("dcqcn", vary={"size": [np.arange(2), np.arange(3)]}), "can be a key")
+
+
 def test_short_runs_are_not_stored_and_measure_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr("rdmacc.sweep.store.default_folder", lambda: tmp_path / "default")
     given = {"vary": {"size": ["8kB", "40kB"]}, "seeds": 3, "progress": False}
