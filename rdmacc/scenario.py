@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import networkx as nx
+import numpy as np
 import pandas as pd
 import tomli_w
 
@@ -31,6 +32,7 @@ from rdmacc.topology import Graph, completed, validate
 from rdmacc.typed import check_types, typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload import messages
+from rdmacc.workload.frame import OPEN, open_work
 
 __all__ = ["Scenario"]
 
@@ -119,6 +121,7 @@ class Scenario(Named):
         network = completed(self.make_network())
         validate(network)
         check_types(self)
+        work = messages(self.messages())
         if not isinstance(self.explain, bool) and not all(isinstance(one, str | int) for one in self.explain):
             raise ConfigError("explain", self.explain, "True, False, or a list of strings or whole numbers")
         content = {
@@ -134,7 +137,8 @@ class Scenario(Named):
             "probes": [_fields_out(probe) for probe in self.probes],
             "faults": [{"type": type(one).__name__, **_fields_out(one)} for one in self.faults],
             "topology": _network_out(network),
-            "workload": _work_out(self.messages()),
+            **({"open_classes": _listed(work.attrs[OPEN])} if OPEN in work.attrs else {}),
+            "workload": _work_out(work),
         }
         target = Path(path)
         try:
@@ -161,9 +165,11 @@ class Scenario(Named):
             content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
             if content["format"] != _FORMAT:
                 raise ConfigError("file", str(path), f"a scenario in format {_FORMAT}, not {content['format']}")
-            until_ps = content.get("until_ps")
+            until_ps, work = content.get("until_ps"), _work_in(content["workload"])
+            if "open_classes" in content:
+                work = open_work(work, content["open_classes"])
             return Scenario(
-                network=_network_in(content["topology"]), workload=_work_in(content["workload"]),
+                network=_network_in(content["topology"]), workload=work,
                 scheme=scheme_from(content["scheme"]), engine=content["engine"], seed=content["seed"],
                 until=None if until_ps is None else f"{until_ps}ps", trace=content["trace"],
                 explain=content.get("explain", False), check=content.get("check"),
@@ -207,7 +213,9 @@ def _fields_in(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
-    return [_listed(one) for one in value] if isinstance(value, tuple | list) else value
+    if isinstance(value, tuple | list):
+        return [_listed(one) for one in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _tupled(value: Any) -> Any:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import networkx as nx
+import numpy as np
 import pytest
 
 import rdmacc
@@ -70,6 +71,16 @@ def test_paths_and_numbers_as_names_come_back(tmp_path):
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
     assert back.messages()["path"].tolist()[0] == (1, "s0", 0)
     assert back.run().flows.equals(one.run().flows)
+
+
+def test_open_work_and_numbers_of_numpy_come_back(tmp_path):
+    work = rdmacc.open_work(rdmacc.incast(["h1", "h2"], "h0", "6kB"), [3, 4])
+    one = scenario(workload=work, probes=[probes.rate(np.int64(0))])
+    back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
+    assert back.simulation().send("h1", "h0", "1kB", priority=4) == 2
+    assert back.run().probes.equals(one.run().probes)
+    empty = Scenario.from_toml(scenario(workload=rdmacc.open_work(), scheme="dasr").to_toml(tmp_path / "empty.toml"))
+    assert empty.simulation().send("h1", "h0", "1kB") == 0
 
 
 TUPLES = nx.relabel_nodes(rdmacc.star(3), {"h0": ("rack", 0)})

@@ -34,6 +34,7 @@ from rdmacc.sources import installed_text, is_installed, is_standard, own_text, 
 from rdmacc.sweep.processes import pickled
 from rdmacc.topology import Graph
 from rdmacc.units import time_ps
+from rdmacc.workload.frame import OPEN
 
 _LITERAL = (Decimal, Fraction, PurePath, datetime.date, datetime.timedelta, type(pd.NA))
 """Types whose values are distinguished by their text."""
@@ -228,7 +229,8 @@ def _network(graph: Graph) -> dict[str, Any]:
 def _messages(frame: pd.DataFrame) -> dict[str, Any]:
     if not isinstance(frame, pd.DataFrame):
         raise ConfigError("workload", frame, "a DataFrame or a callable that returns one")
-    return {"messages": len(frame), "sha256": _frame_digest(frame)}
+    to_come = {"open_classes": list(frame.attrs[OPEN])} if OPEN in frame.attrs else {}
+    return {"messages": len(frame), "sha256": _frame_digest(frame), **to_come}
 
 
 def _frame_digest(frame: pd.DataFrame) -> str:

@@ -145,6 +145,8 @@ CHANGES = {
     "size": {"workload": partial(rdmacc.incast, ["h1", "h2"], "h0", "8kB")},
     "sender": {"workload": partial(rdmacc.incast, ["h2", "h1"], "h0", "4kB")},
     "start": {"workload": partial(rdmacc.incast, ["h1", "h2"], "h0", "4kB", start="1us")},
+    "to come": {"workload": rdmacc.open_work(rdmacc.incast(["h1", "h2"], "h0", "4kB"))},
+    "to come, classes": {"workload": rdmacc.open_work(rdmacc.incast(["h1", "h2"], "h0", "4kB"), [3, 4])},
     "after": {"workload": rdmacc.messages([("h1", "h0", 4000), ("h2", "h0", 4000, 0, None, (0,))])},
     "scheme": {"scheme": "dcqcn"},
     "parameter": {"scheme": rdmacc.scheme("line-rate", timeout_ps="1ms")},
