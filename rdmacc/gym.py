@@ -138,6 +138,7 @@ class CongestionControl(Base):
         self.observation_space = spaces.Box(0.0, np.inf, (len(observe) * len(nodes),), np.float32)
         self._share = np.ones(len(nodes))
         self._before = self._counts()
+        self.simulation = self._base.fork()  # a step before `reset` must not move where episodes begin
 
     def _checked(self, one: Any) -> tuple[str, int, float, float]:
         """Return an action's name, how many numbers it has, and their bounds."""
@@ -147,7 +148,7 @@ class CongestionControl(Base):
             return one, len(self.hosts), *_RATES[one]
         if isinstance(one, tuple) and len(one) == 3 and isinstance(one[0], str):
             name, low, high = one
-            if not float(low) < float(high):
+            if not (_is_finite(low) and _is_finite(high) and low < high):
                 raise ConfigError("act", one, "a name, its least value and a larger one")
             for value in (low, high):
                 self._base.fork(parameters={name: _in_units(name, value)})
@@ -259,6 +260,10 @@ class CongestionControl(Base):
 
     def _seen(self, observed: Observed) -> npt.NDArray[np.float32]:
         return np.concatenate([observed[name] for name in self._observe]).astype(np.float32)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
 
 
 def _in_units(name: str, value: Any) -> Any:

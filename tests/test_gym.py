@@ -74,8 +74,19 @@ def test_observations_count_what_the_result_counts():
     assert max(seen["queue"].max() for seen in sums) > 0.5
 
 
+def test_a_step_before_a_reset_changes_no_episode():
+    one, other = environment(), environment()
+    for _ in range(5):
+        other.step(np.full(5, 0.1))
+    seen = [env.reset(seed=1) and env.step(np.ones(5)) for env in (one, other)]
+    assert (seen[0][0] == seen[1][0]).all()
+    assert seen[0][4] == seen[1][4]
+
+
 def test_mistakes_are_named():
-    for options in ({"observe": ["rtt"]}, {"act": ["window"]}, {"act": [("kmin_bytes", 5, 5)]}, {"every": 0}):
+    names = "kmin_bytes", "g"
+    acts = [[(names[0], 5, 5)], [(names[0], 5, np.inf)], [(names[1], "0.1", "0.2")], ["window"]]
+    for options in ({"observe": ["rtt"]}, {"every": 0}, *({"act": act} for act in acts)):
         with pytest.raises(ConfigError, match=next(iter(options))):
             environment("dcqcn", **options)
     refused(lambda: environment(until=None), "until")
