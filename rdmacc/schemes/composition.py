@@ -316,7 +316,7 @@ class Scheme(Parameters):
         ConfigError
             If there is no such parameter, or its name must be qualified.
         """
-        component, _, own_name = name.rpartition(".")
+        component, _, own_name = str(name).rpartition(".")
         owners = [
             part for part in self._parts if own_name in _parameters(part) and component in ("", type(part).__name__)
         ]

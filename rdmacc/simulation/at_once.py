@@ -22,6 +22,7 @@ from rdmacc.simulation.stepwise import Simulation
 from rdmacc.topology.fabric import Fabric
 from rdmacc.typed import named
 from rdmacc.units import Quantity
+from rdmacc.workload.columns import is_list
 from rdmacc.workload.schedule import Workload
 
 
@@ -162,8 +163,9 @@ def simulate_many(
     [('dcqcn', 0), ('dcqcn', 1), ('dcqcn', 2), ('hpcc', 0), ('hpcc', 1), ('hpcc', 2)]
     """
     works = [workloads] if isinstance(workloads, Workload) else workloads
-    chosen = [as_scheme(one) for one in ([schemes] if isinstance(schemes, str | Scheme) else schemes)]
-    numbers = list(map(checked_seed, range(checked_seed(seeds)) if isinstance(seeds, int) else seeds))
+    several: Iterable[Any] = schemes if is_list(schemes) else [schemes]
+    chosen = list(map(as_scheme, several))
+    numbers = list(map(checked_seed, seeds if is_list(seeds) else range(checked_seed(seeds))))
     for name, value in (("workloads", works), ("probes", probes), ("faults", faults)):
         if isinstance(value, str) or not isinstance(value, Iterable):
             raise ConfigError(name, value, "a list")

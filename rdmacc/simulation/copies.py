@@ -24,6 +24,10 @@ _S = TypeVar("_S", bound=Running)
 
 def forked(one: _S, faults: Sequence[Fault], parameters: Mapping[str, Any], seed: int | None) -> _S:
     """Return an independent copy, with other faults, parameters or chance from now on."""
+    if not isinstance(faults, Sequence):
+        raise ConfigError("faults", faults, "a list")
+    if not isinstance(parameters or {}, Mapping):
+        raise ConfigError("parameters", parameters, "a mapping from parameter name to value")
     one._note_plan()
     twin = type(one).__new__(type(one))
     vars(twin).update(vars(one))

@@ -262,6 +262,8 @@ class Running:
         total, bar_format = round(until_ps / 1e6, 3), None
         if until_ps == NEVER:  # counts bytes, because one long message may take most of the time
             total, bar_format = 0, "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]"
+        if progress not in (None, True, False):
+            raise ConfigError("progress", progress, "True, False or None")
         delay_s = {None: 1.0, True: 0.0, False: math.inf}[progress]
         return LateBar(total, delay_s, unit="us", desc=self.plan.scheme.name, bar_format=bar_format, leave=False)
 

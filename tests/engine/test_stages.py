@@ -205,9 +205,11 @@ def test_what_many_runs_cannot_take():
     for arguments, field in (
         ((graph, 3, "dcqcn"), "workloads"), ((graph, work, ["dcqcm"]), "scheme"), ((graph, work, "dcqcn", -1), "seed"),
         ((graph, work, "dcqcn", [0, "x"]), "seed"), ((nx.Graph(), work, "dcqcn"), "network"),
+        ((graph, work, 3), "scheme"),
     ):  # fmt: skip
         with pytest.raises(ConfigError, match=f"^{field}"):
             rdmacc.simulate_many(*arguments)
+    assert len(list(rdmacc.simulate_many(graph, work, "dcqcn", np.int64(2)))) == 2
     with pytest.raises(ConfigError, match="^workload"):
         list(rdmacc.simulate_many(graph, [work, "x"], "dcqcn", engine="simpy"))
 

@@ -115,6 +115,12 @@ def test_mistakes_are_named(engine):
     simulation.run("40us", progress=False)
     for fault in (rdmacc.Loss(data=0.1), rdmacc.LinkDown(link=("h1", "s0"), at_ps="1us"), 5):
         refused(lambda: simulation.fork(faults=[fault]), "now or later")
+    for faults in (None, rdmacc.LinkDown(link=("h1", "s0"), at_ps="50us")):
+        refused(lambda: simulation.fork(faults=faults), "faults", "a list")
+    for parameters in ("g", ["g"]):
+        refused(lambda: simulation.fork(parameters=parameters), "parameters", "a mapping")
+    refused(lambda: simulation.fork(parameters={3: 1}), "parameter of scheme 'dcqcn' = 3")
+    refused(lambda: simulation.run(progress="bar"), "progress = 'bar': must be True, False or None")
 
 
 def test_processes_on_the_engine_itself_cannot_be_copied():

@@ -170,7 +170,8 @@ def test_mistakes_are_named(engine):
     ):
         with pytest.raises(ConfigError, match=match):
             simulation.send(*wrong)
-    refused(lambda: simulation.send("h1", "h0", 1, priority=5), "priority = 5: must be one of")
+    for priority in (5, 3.0, [3]):
+        refused(lambda: simulation.send("h1", "h0", 1, priority=priority), f"priority = {priority}: must be one of")
     simulation.send("h1", "h0", 1)
     simulation.run("5us")
     refused(lambda: simulation.send("h1", "h0", 1, at="1us"), "at = ", ": must be from")
