@@ -22,6 +22,7 @@ from functools import lru_cache
 
 import pandas as pd
 
+from rdmacc.errors import ConfigError
 from rdmacc.models.base import param
 from rdmacc.models.dcqcn_parameters import DcqcnParameters
 from rdmacc.parameters import Size, Time
@@ -136,7 +137,11 @@ class DcqcnEquations(DcqcnParameters):
             increase = by_bytes * later_bytes + by_time * later_time
             return gap * cnp / tau - self.additive_bps / 8 / self.packet_bytes * increase
 
-        p = math.exp(brentq(unbalance, math.log(1e-10), math.log(0.5), xtol=1e-13))
+        low, high = math.log(1e-10), math.log(0.5)
+        if not unbalance(low) * unbalance(high) <= 0.0:
+            allowed = "such that the fixed point marks from 1e-10 to half of the packets"
+            raise ConfigError("capacity_bps for each flow", self.capacity_bps / self.flows, allowed)
+        p = math.exp(brentq(unbalance, low, high, xtol=1e-13))
         cnp, by_bytes, by_time, _, _ = self._events(p, rate)
         alpha = -math.expm1(tau_a * rate * _log_unmarked(p))
         gap = rate * alpha * cnp / (tau * (by_bytes + by_time))

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats
 from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.models.dcqcn_parameters import DcqcnParameters
@@ -84,6 +85,8 @@ class DcqcnLoop:
         system = s[:, None, None] * np.eye(3) - state
         system[:, :, 2] -= by_rate * delay[:, None]
         to_rate = np.linalg.solve(system, np.broadcast_to(by_marking[:, None], (len(s), 3, 1)))[:, 2, 0]
+        if fluid.kmax_bytes <= fluid.kmin_bytes:
+            raise ConfigError("kmax_bytes", fluid.kmax_bytes, "above kmin_bytes: without a ramp there is no slope")
         ramp = fluid.pmax / (fluid.kmax_bytes - fluid.kmin_bytes) * fluid.packet_bytes
         rate = fluid.capacity_pps / fluid.flows
         return -ramp * fluid.flows * rate / s * to_rate * delay

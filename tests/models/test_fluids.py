@@ -79,6 +79,12 @@ def test_rates_and_queue_are_never_negative(flows, first, other, delay, at_deque
     assert (frame[["marking", "alpha_first", "alpha_other"]] <= 1).all(axis=None)
 
 
+def test_links_without_a_fixed_point_or_a_ramp_are_refused():
+    refused(lambda: DcqcnMargin(capacity_bps="1Gbps").evaluate(), "capacity_bps for each flow")
+    refused(lambda: DcqcnFluid(flows=10**18).fixed_point(), "capacity_bps for each flow")
+    refused(lambda: DcqcnMargin(kmax_bytes="5kB").evaluate(), "kmax_bytes = 5000: must be above kmin_bytes")
+
+
 def test_phase_margin_dips_at_ten_flows_and_recovers():
     """ "ECN or Delay": with delay DCQCN is least stable at some number of flows; more make it stable again."""
     table = DcqcnMargin().evaluate(flows=(2, 8, 10, 32, 64), delays=("1us", "85us", "100us"))
