@@ -17,7 +17,10 @@ from rdmacc.workload.choice import Hosts
 from rdmacc.workload.nccl import OPERATIONS, Nccl, Ready, expand
 from rdmacc.workload.schedule import Schedule
 
-_ROW = re.compile(r"(?:^|:)\s*(\d+)\s+\d+\s+\S+\s+\S+\s+(?:-?\d+\s+)?([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(?:\d+|N/A)")
+_NUMBER = r"(\d{1,18}(?:\.\d+)?)"
+_ROW = re.compile(
+    rf"(?:^|:)\s*(\d{{1,18}})\s+\d+\s+\S+\s+\S+\s+(?:-?\d+\s+)?{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+(?:\d+|N/A)"
+)
 _NAMES = {
     "AllReduce": "all-reduce", "ReduceScatter": "reduce-scatter", "AllGather": "all-gather", "Broadcast": "broadcast",
     "AlltoAll": "all-to-all",
@@ -90,7 +93,7 @@ class NcclLog:
 
     @typed
     def workload(self, hosts: Hosts | None = None, nccl: Nccl | None = None) -> pd.DataFrame:
-        """Return the collectives of the first process that logs any, one after the other.
+        """Return the collectives of the first process that logs any, one after the other; those of 0 bytes do nothing.
 
         Parameters
         ----------
@@ -113,7 +116,7 @@ class NcclLog:
         names = hosts_of("the log", self.ranks, hosts)
         schedule = Schedule()
         ready: Ready = [[] for _ in range(self.ranks)]
-        for call in calls.to_dict("records"):
+        for call in calls[calls["size_bytes"] > 0].to_dict("records"):
             ready = expand(schedule, call["operation"], names, call["size_bytes"], ready, nccl or self.settings)
         return schedule.frame()
 
@@ -154,9 +157,11 @@ def from_nccl_log(path: File) -> NcclLog:
         elif "NCCL INFO Trees" in line:
             trees.update({(int(one[0]), int(one[1])): int(one[2]) for one in _TREE.findall(line)})
         elif (match := _CALL.search(line)) and match[1] in _NAMES:
-            operation, count = _NAMES[match[1]], int(match[6])
-            code = whole(line_of(path, number), "datatype", match[4], 0, len(_TYPE_BYTES) - 1)
-            size = int(match[3]) * _TYPE_BYTES[code] * (count if operation in _PER_RANK else 1)
+            error, operation = line_of(path, number), _NAMES[match[1]]
+            count = whole(error, "nranks", match[6], 1, 10**6)
+            code = whole(error, "datatype", match[4], 0, len(_TYPE_BYTES) - 1)
+            elements = whole(error, "count", match[3], 0, 2**39)
+            size = elements * _TYPE_BYTES[code] * (count if operation in _PER_RANK else 1)
             calls.append((process, operation, size, count))
             ranks = max(ranks, count)
     ranks = max([ranks, *map(len, rings.values())])
@@ -209,7 +214,10 @@ def from_collectives(path: File, hosts: Hosts | None = None, nccl: Nccl | None =
         rank, operation, size, start = (word.strip() for word in words)
         if operation not in OPERATIONS:
             raise unknown("op", operation, OPERATIONS, where=f"{path}, line {number}")
-        sizes, starts = size_bytes(size, field="size"), time_ps(start, field="start")
+        try:
+            sizes, starts = size_bytes(size, field="size"), time_ps(start, field="start")
+        except ConfigError as wrong:
+            raise error(wrong.field, wrong.value, wrong.allowed) from None
         if sizes < 1:
             raise error("size", size, "at least 1 byte")
         rows.append((number, whole(error, "rank", rank, 0, 10**6), OPERATIONS.index(operation), sizes, starts))

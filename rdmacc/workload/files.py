@@ -1,6 +1,10 @@
 """Workloads in files: CSV, easy to write by hand, and Parquet, small and fast."""
 
+import lzma
 import re
+import tarfile
+import zipfile
+import zlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -18,6 +22,7 @@ from rdmacc.workload.columns import is_missing, split_ids
 from rdmacc.workload.frame import COLUMNS, COMPUTATION_COLUMNS, messages
 from rdmacc.workload.paths import PATH_COLUMNS, node_names
 
+_COMPRESSION_ERRORS = (EOFError, ImportError, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
 _NAMES = (*COLUMNS, *COMPUTATION_COLUMNS, "size", "start", "delay", "duration", *PATH_COLUMNS)
 
 
@@ -45,7 +50,7 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     texts: Any = dict.fromkeys(("src", "dst", "after", "delay", "delay_ps", *PATH_COLUMNS), str)
     try:
         frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
-    except OSError as error:
+    except (OSError, *_COMPRESSION_ERRORS) as error:  # pandas uncompresses a file by its name
         raise ConfigError("file", str(path), f"a CSV file that can be read ({error})") from None
     except (ValueError, TypeError, OverflowError) as error:  # includes the parser's errors
         raise ConfigError("file", str(path), f"a CSV file with a header ({error})") from None
@@ -161,7 +166,7 @@ def _written(path: object) -> Iterator[None]:
 def _arrow(name: str, values: Any) -> Any:
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         allowed = f"strings, or numbers of one type, to be written: {error}"
         raise ConfigError(name, "a column", allowed) from None
 

@@ -47,6 +47,9 @@ def test_a_table_of_nccl_tests_is_read_among_other_lines(tmp_path):
     large = table.iloc[1]
     assert large["algbw_gbytes"] == pytest.approx(large["size_bytes"] / large["time_us"] / 1e3, rel=1e-3)
     refused(lambda: rdmacc.from_nccl_tests(written(tmp_path, LOG)), "nccl-tests")
+    row = TABLE.splitlines()[-3]
+    for wrong in (row.replace("9187.8", "9.187.8"), row.replace("1073741824", "9" * 30)):
+        refused(lambda text=wrong: rdmacc.from_nccl_tests(written(tmp_path, text)), "nccl-tests")
 
 
 def test_a_log_says_who_is_on_which_ring_and_what_was_called(tmp_path):
@@ -64,6 +67,18 @@ def test_a_log_says_who_is_on_which_ring_and_what_was_called(tmp_path):
     refused(lambda: rdmacc.from_nccl_log(written(tmp_path, few)).workload(), "among all")
     refused(lambda: rdmacc.from_nccl_log(written(tmp_path, LOG.split("node-a:10:10")[0])).workload(), "SUBSYS")
     refused(lambda: rdmacc.from_nccl_log(written(tmp_path, TABLE.split("node-01")[0])), "NCCL_DEBUG")
+
+
+def test_a_call_without_elements_does_nothing(tmp_path):
+    rest = LOG.replace("count 1000", "count 0")
+    work = rdmacc.from_nccl_log(written(tmp_path, rest)).workload()
+    assert work["operation"].dropna().unique().tolist() == ["all-gather"]
+
+
+@pytest.mark.parametrize("change", [("count 1000", f"count {'9' * 5000}"), ("[nranks=4]", "[nranks=99999999]")])
+def test_a_call_of_impossible_size_is_an_error(tmp_path, change):
+    with pytest.raises(ConfigError, match="line 10"):
+        rdmacc.from_nccl_log(written(tmp_path, LOG.replace(*change)))
 
 
 def test_a_csv_of_collectives_runs_each_rank_s_calls_in_order(tmp_path):
@@ -84,6 +99,8 @@ def test_a_csv_of_collectives_runs_each_rank_s_calls_in_order(tmp_path):
         (("rank,op", "op,rank"), "header"),
         (("all-reduce", "allreduce"), "op"),
         (("1MB", "0B"), "at least 1 byte"),
+        (("1MB", "1XB"), "line 2"),
+        (("0us", "-1us"), "line 2"),
         (("0,all-reduce", "x,all-reduce"), "line 2"),
         (("1,all-reduce,1MB,0us", "1,all-reduce,2MB,0us"), "line 3"),
         (("1,all-reduce,1MB,0us\n", ""), "at least 2"),

@@ -363,6 +363,8 @@ def test_a_parquet_file_with_a_flipped_bit_is_read_or_refused(tmp_path, count):
 def test_parquet_refuses(tmp_path):
     with pytest.raises(ConfigError, match=r"src = 'a column': must be strings, or numbers of one type"):
         workload.to_parquet(workload.messages([("h0", "h1", 1), (3, "h1", 1)]), tmp_path / "w.parquet")
+    late = workload.messages([("h0", "h1", 1)]).set_axis([2**70])
+    refused(lambda: workload.to_parquet(late, tmp_path / "w.parquet"), "message = 'a column': must be strings")
     pq.write_table(pa.table({"src": ["h0"], "dst": ["h1"]}), tmp_path / "w.parquet")
     with pytest.raises(ConfigError, match="size_bytes = None: must be a column of the workload"):
         workload.from_parquet(tmp_path / "w.parquet")
@@ -386,6 +388,13 @@ def test_what_would_be_ignored_in_a_csv_is_refused(tmp_path, header, row, words)
     (tmp_path / "w.csv").write_text(f"{header}\n{row}\n" if header else "")
     with pytest.raises(ConfigError, match=re.escape(words)):
         workload.from_csv(tmp_path / "w.csv")
+
+
+@pytest.mark.parametrize("name", ["w.csv.gz", "w.csv.xz", "w.csv.zip", "w.csv.tar"])
+def test_a_csv_that_is_not_compressed_as_its_name_says_is_an_error(tmp_path, name):
+    (tmp_path / name).write_text("src,dst,size\nh0,h1,10\n")
+    with pytest.raises(ConfigError, match="a CSV file that can be read"):
+        workload.from_csv(tmp_path / name)
 
 
 # Jobs
