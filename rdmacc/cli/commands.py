@@ -94,6 +94,8 @@ class _Failures:
         """Record a failure of `one` and go on; with a single experiment, re-raise a wrong input for its exit code."""
         try:
             yield
+        except BrokenPipeError:  # whoever reads the output, such as head, has gone
+            raise
         except Exception as error:
             if self._total == 1 and isinstance(error, ConfigError | OSError):
                 raise

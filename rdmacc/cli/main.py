@@ -33,6 +33,8 @@ app = typer.Typer(
 )
 
 
+_RTT = "12us"
+
 app.command("list")(list_experiments)
 app.command("readings")(list_readings)
 app.command()(run)
@@ -94,7 +96,7 @@ def schemes(
         str | None,
         typer.Option(help="Rate of the hosts' links: print the values a scheme takes at that rate."),
     ] = None,
-    rtt: Annotated[str, typer.Option(help="Largest base RTT of the network; needs --rate.")] = "12us",
+    rtt: Annotated[str, typer.Option(help="Largest base RTT of the network; needs --rate.")] = _RTT,
 ) -> None:
     """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
     from rdmacc.presets import PRESETS
@@ -105,6 +107,10 @@ def schemes(
     from rdmacc.show.tables import table
     from rdmacc.units import format_rate
 
+    if rate is not None and name is None:
+        raise ConfigError("--rate", rate, "given with a scheme")
+    if rtt != _RTT and rate is None:
+        raise ConfigError("--rtt", rtt, "given with --rate")
     chosen = find_preset(preset) if preset is not None else None
     if name is None and chosen is None:
         typer.echo(table(["scheme", "what it does"], [(known, about(known)) for known in SCHEMES], "<<"))
@@ -271,6 +277,10 @@ def scorecard(
     """Show each scheme's worst cases, with cause, verdict and rank among all schemes."""
     from rdmacc.cli import scorecard as card
 
+    if seed is not None and not held_out:
+        raise ConfigError("--seed", seed, "given with --held-out")
+    if page is not None and not finds:
+        raise ConfigError("--page", str(page), "given with --finds")
     if finds:
         typer.echo(card.on_finds(page))
         return
@@ -326,6 +336,9 @@ def bench(
     if plausible:
         _plausible(scheme or [], as_json, page)
         return
+    for option, value in (("--scheme", scheme), ("--page", page)):
+        if value:
+            raise ConfigError(option, value, "given with --plausible")
     if gpus:
         from rdmacc.cli.bench_clusters import clusters_text, run_clusters
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.errors import ConfigError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -143,6 +145,9 @@ def save(figure: Figure, path: str | Path) -> Path:
     import matplotlib.pyplot as plt
 
     target = Path(path)
+    known = figure.canvas.get_supported_filetypes()
+    if target.suffix and target.suffix[1:].lower() not in known:
+        raise ConfigError("file", str(path), f"of a format that matplotlib writes: {', '.join(known)}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with style():
         figure.savefig(target)

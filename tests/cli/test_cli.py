@@ -141,6 +141,30 @@ def test_verify_fails_if_a_verdict_is_not_the_recorded_one(tmp_path, tiny, expec
     assert ("1 of 1 verdicts DIFFER from the record: tests-1" in outcome.stdout) == bool(code)
 
 
+def test_a_reader_that_has_gone_is_no_failure_of_an_experiment():
+    failures = commands._Failures([Troubled(), Tiny()])
+    with pytest.raises(BrokenPipeError), failures.caught(Tiny()):
+        raise BrokenPipeError
+    assert not failures.names
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["schemes", "--rate", "100Gbps"],
+        ["schemes", "dcqcn", "--rtt", "5us"],
+        ["scorecard", "--seed", "3"],
+        ["scorecard", "--page", "page.md"],
+        ["bench", "--only", "a", "--scheme", "dcqcn"],
+    ],
+)
+def test_an_option_that_would_have_no_effect_is_an_error(arguments):
+    error = runner.invoke(app, arguments).exception
+    assert isinstance(error, ConfigError)
+    assert f"{arguments[-2]} = " in str(error)
+    assert "given with" in str(error)
+
+
 def test_a_failed_point_is_told_at_the_end_and_the_others_are_reported(tmp_path, tiny):
     tiny(Troubled())
     tiny(Tiny())
@@ -282,6 +306,12 @@ def test_it_explains_the_slowest_message_or_one_by_its_label(scenario, tmp_path)
     assert found.output.startswith("Message 0 (h1 to h0")
     assert found.output.endswith(f"Saved {path}\n")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_of_an_unknown_format(scenario, tmp_path):
+    error = CliRunner().invoke(app, ["explain", scenario, "--plot", str(tmp_path / "why.foo")]).exception
+    assert isinstance(error, ConfigError)
+    assert "png" in str(error)
 
 
 def test_a_message_that_is_not_there(scenario):
