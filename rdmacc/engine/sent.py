@@ -289,7 +289,7 @@ class Sent:
             raise ConfigError("at", start_ps, allowed)
         if priority is None:
             priority = plan.scheme.data_priority
-        if not isinstance(priority, int | np.integer) or priority not in self._classes:
+        if not isinstance(priority, (int, np.integer)) or priority not in self._classes:
             allowed = f"one of {sorted(self._classes)}, for which there is room; workload.open_work names more"
             raise ConfigError("priority", priority, allowed)
         additions = self._additions
