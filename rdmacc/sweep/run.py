@@ -297,6 +297,7 @@ class _Keeper:
 
     def __init__(self, store: Store, found: Sweep, costs: Mapping[str, float], progress: bool) -> None:
         self.store, self.found, self.costs, self.packet_hops = store, found, costs, 0
+        self._has_warned = False
         self.bar: tqdm[Any] = tqdm(  # in units of cost, so that the time left follows from the mean pace
             total=sum(costs.values()), desc=self.done, smoothing=0, disable=not progress, leave=False,
             bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}{postfix}]",
@@ -348,8 +349,13 @@ class _Keeper:
                     one.unlink(missing_ok=True)
         except ConfigError as error:
             return Failed(str(error))
-        except OSError as error:  # a full disk or a read-only folder: continue with the other points
-            return Failed(f"computed, but could not be stored in {self.store.folder}: {error}")
+        except OSError as error:  # a full disk or a read-only folder: the rows stay in memory
+            if not self._has_warned:
+                self._has_warned = True
+                _log.warning(
+                    "rdmacc: what is computed cannot be stored in %s, and is in this table alone; first %s, %s: %s",
+                    self.store.folder, found.experiment, name, error,
+                )  # fmt: skip
         found.tables[name] = as_stored(outcome.table)
         found.provenance[name] = provenance
         return outcome
