@@ -108,6 +108,8 @@ def run(
     threads: Sequence[int] = (1,), rounds: int = 1,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield a measurement for each case, engine and number of threads: the fastest of interleaved rounds."""
+    if scale is not None and not 0.0 < scale <= 1.0:
+        raise ConfigError("scale", scale, "more than 0 and at most 1")
     chosen = list(engines)
     for name in names:
         kinds = [(engine, count) for engine in chosen for count in (threads if engine == "compiled" else (1,))]

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -29,13 +30,18 @@ from rdmacc.topology.base import add_link, fill_buffers, hosts, switches
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, bps, ps, time_ps
 from rdmacc.workload.choice import Hosts
-from rdmacc.workload.columns import filled
+from rdmacc.workload.columns import filled, is_missing
+from rdmacc.workload.files import written
 from rdmacc.workload.frame import Host, computation, from_columns, host_names, messages
+from rdmacc.workload.paths import PATH_COLUMNS
 
 _POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _RATE = re.compile(r"([0-9.]+)(?:([kKMGT]?)(i?)(b|B)(?:ps|/s))?")
 _TIMES = {"s": 12, "ms": 9, "us": 6, "ns": 3, "ps": 0}
 _TIME = re.compile(r"([0-9.eE+-]+?)(s|ms|us|ns|ps)")
+
+_UNSAID = (*PATH_COLUMNS, "weight")
+"""Columns of a workload that the files do not have."""
 
 
 class _Tokens:
@@ -263,8 +269,8 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
     Raises
     ------
     ConfigError
-        For anything that the files cannot express: messages that wait, computation, sizes of 4 GiB and more, more than
-        two classes unless they take turns.
+        For anything that the files cannot express: messages that wait, computation, paths and weights, sizes of 4 GiB
+        and more, more than two classes unless they take turns; or if a file cannot be written.
     """
     frame, begin_ps = messages(workload), time_ps(origin, field="origin")
     numbers = {name: number for number, name in enumerate([*hosts(network), *switches(network)])}
@@ -273,6 +279,7 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
         ("duration_ps", computation(frame), "missing: the file has no computation"),
         ("after", frame["after"].map(len) > 0, "empty: flows in the file do not wait for each other"),
         ("size_bytes", frame["size_bytes"] >= 2**32, "below 2**32"),
+        *((name, frame[name].map(_is_said), "missing: the file has none") for name in _UNSAID if name in frame),
         *((end, ~frame[end].isin(numbers), "a host of the network") for end in ("src", "dst")),
     )
     lines = [str(len(frame))]
@@ -282,8 +289,13 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
         lines.append(f"{numbers[src]} {numbers[dst]} {pg} 100 {size} {start}")
     chips = [str(numbers[name]) for name in switches(network)]
     head = [f"{len(numbers)} {len(chips)} {network.number_of_edges()}", " ".join(chips)]
-    Path(topology).write_text("\n".join([*head, *_links(network, numbers)]) + "\n")
-    Path(flows).write_text("\n".join(lines) + "\n")
+    for path, text in ((topology, [*head, *_links(network, numbers)]), (flows, lines)):
+        with written(path):
+            Path(path).write_text("\n".join(text) + "\n")
+
+
+def _is_said(value: Any) -> bool:
+    return not is_missing(value) and value != 1
 
 
 def _groups(frame: pd.DataFrame) -> list[int]:

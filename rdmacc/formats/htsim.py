@@ -30,6 +30,7 @@ from rdmacc.topology import hosts as hosts_in
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.choice import Hosts
+from rdmacc.workload.files import written
 from rdmacc.workload.frame import Host, as_objects, computation, messages
 from rdmacc.workload.schedule import Schedule
 
@@ -357,7 +358,8 @@ def to_htsim(
         lines.append(f"trigger id {key} " + ("oneshot" if len(wanted) == 1 else f"barrier count {len(wanted)}"))
     if topology is not None:
         write_topology(network, topology)
-    Path(matrix).write_text("\n".join(lines) + "\n")
+    with written(matrix):
+        Path(matrix).write_text("\n".join(lines) + "\n")
 
 
 def _check_writable(frame: pd.DataFrame, numbers: dict[Host, int], unit_ps: int) -> None:

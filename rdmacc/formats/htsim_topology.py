@@ -12,6 +12,7 @@ from rdmacc.formats.files import File, Line, line_of, read_text, whole
 from rdmacc.topology import Graph, default_buffer_bytes
 from rdmacc.topology.base import add_host, add_link, add_switch, hosts, switches
 from rdmacc.units import gbps, ns, ps
+from rdmacc.workload.files import written
 
 _HEADER = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 _TIER = {
@@ -194,7 +195,8 @@ def write_topology(network: Graph, path: File) -> None:
         lines += [f"Tier {tier}", f"Downlink_speed_Gbps {rate}", f"Radix_Down {(per_leaf, len(leaves))[tier]}"]
         lines += [f"Radix_Up {len(spines)}", f"Oversubscribed {per_leaf // len(spines)}"] if tier == 0 else []
         lines.append(f"Downlink_Latency_ns {delay}")
-    Path(path).write_text("\n".join(lines) + "\n")
+    with written(path):
+        Path(path).write_text("\n".join(lines) + "\n")
 
 
 def _alike(network: Graph, links: list[tuple[Any, Any]]) -> tuple[int, int]:

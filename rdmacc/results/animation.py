@@ -23,6 +23,7 @@ from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.state import DATA
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import levels_of
+from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class Animation:
         self._flows = _heaviest(sent[sent["kind"] == DATA], edges_ps, fabric.n_ports, plan.n_messages)
         self._nodes, self._ports = _layout(fabric)
 
+    @typed
     def save(self, path: str | Path) -> Path:
         """Write a self-contained page (``.html``) or an animation (``.gif``), create its folder; return the path."""
         target = Path(path)

@@ -24,7 +24,7 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation.copies import forked, loaded, save
 from rdmacc.simulation.running import Running, check_memory, is_checked
 from rdmacc.topology.fabric import Fabric
-from rdmacc.typed import named
+from rdmacc.typed import named, typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.schedule import Workload
 
@@ -285,6 +285,7 @@ class Simulation(Running):
         allowed = "written by `save` and read by `Simulation.load`, or copied by `fork`: it cannot be pickled"
         raise ConfigError("simulation", f"at {self.now_ps} ps", allowed)
 
+    @typed
     def save(self, path: str | Path) -> None:
         """Write a checkpoint, from which `Simulation.load` goes on, in another process too.
 
@@ -303,6 +304,7 @@ class Simulation(Running):
         save(self, path)
 
     @classmethod
+    @typed
     def load(cls, path: str | Path) -> Self:
         """Return the simulation that a checkpoint holds: it goes on as the one that wrote it.
 

@@ -83,7 +83,7 @@ def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     for name in PATH_COLUMNS:
         if name in frame:
             frame[name] = [path if is_missing(path) else " ".join(map(str, node_names(path))) for path in frame[name]]
-    with _written(path):
+    with written(path):
         frame.to_csv(path)
 
 
@@ -150,12 +150,12 @@ def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
         if pa.types.is_null(ids.type):
             ids = ids.cast(arrays["message"].type)
         arrays["after"] = pa.LargeListArray.from_arrays(pa.array(offsets), ids)
-    with _written(path):
+    with written(path):
         pq.write_table(pa.table(arrays), path)
 
 
 @contextmanager
-def _written(path: object) -> Iterator[None]:
+def written(path: object) -> Iterator[None]:
     """Turn an OSError into a ConfigError that names the file."""
     try:
         yield

@@ -635,6 +635,8 @@ THREE = [("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]
         (to_htsim, PAIRS, {"after": [(), (0,)], "start_ps": [0, 2 * US]}, "starts a triggered flow at once"),
         (to_htsim, [*PAIRS, *[("h1", "h2", 1)] * 2], {"after": [(), (), (0,), (0, 1)]}, "one trigger"),
         (to_hpcc, PAIRS, {"after": [(), (0,)]}, "do not wait for each other"),
+        (to_hpcc, PAIRS, {"weight": [1, 2]}, "weight = 2"),
+        (to_hpcc, PAIRS, {"path": [None, ("s0",)]}, "path = "),
         (to_hpcc, [{"src": "h0", "duration": "1us"}], {}, "no computation"),
         (to_hpcc, THREE, {"priority": [3, 4, 5]}, "one class before the others"),
         (to_hpcc, THREE, {"priority": [3, 3, 4], "in_turn": [True, False, True]}, "one class before the others"),
@@ -644,6 +646,11 @@ def test_what_a_simulator_cannot_have_is_not_written(tmp_path, write, rows, chan
     work = rdmacc.messages(rows).assign(**changes)
     refused(lambda: write(work, rdmacc.star(3), tmp_path / "a", tmp_path / "b"), words)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("write", [lambda *given: to_hpcc(*given, given[-1]), to_htsim])
+def test_a_file_that_cannot_be_written_is_named(tmp_path, write):
+    refused(lambda: write(rdmacc.messages(PAIRS), rdmacc.star(3), tmp_path), str(tmp_path), "can be written")
 
 
 # Files that nobody writes by accident

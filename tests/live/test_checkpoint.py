@@ -66,6 +66,7 @@ def test_a_file_damaged_in_any_byte_is_refused(tmp_path):
     path.write_bytes(content[:-1])
     refused(lambda: Simulation.load(path), "damaged")
     refused(lambda: Simulation.load(tmp_path / "none"), "can be read")
+    refused(lambda: Simulation.load(None), "path = None")
 
 
 @pytest.mark.parametrize("what", ["rdmacc", "numba", "python"])
