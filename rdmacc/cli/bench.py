@@ -42,14 +42,18 @@ Row = dict[str, Any]
 """A measurement of one case on one engine."""
 
 
+def _check_scale(scale: float) -> None:
+    if not 0.0 < scale <= 1.0:
+        raise ConfigError("scale", scale, "more than 0 and at most 1")
+
+
 def run_case(
     name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "auto", threads: int = 1
 ) -> Row:
     """Run one case in this process, under `scheme` if given; return the fastest of several runs."""
     case = case_of(name)
     scheme = case.scheme if scheme is None else scheme
-    if not 0.0 < scale <= 1.0:
-        raise ConfigError("scale", scale, "more than 0 and at most 1")
+    _check_scale(scale)
     begin = time.perf_counter()
     simulate(topology.star(3), workload.incast(["h1", "h2"], "h0", "20kB"), scheme, engine=engine, progress=False)
     warm = time.perf_counter()
@@ -108,8 +112,8 @@ def run(
     threads: Sequence[int] = (1,), rounds: int = 1,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield a measurement for each case, engine and number of threads: the fastest of interleaved rounds."""
-    if scale is not None and not 0.0 < scale <= 1.0:
-        raise ConfigError("scale", scale, "more than 0 and at most 1")
+    if scale is not None:
+        _check_scale(scale)
     chosen = list(engines)
     for name in names:
         kinds = [(engine, count) for engine in chosen for count in (threads if engine == "compiled" else (1,))]

@@ -26,9 +26,6 @@ from rdmacc.topology.ways import has_equal_ways
 from rdmacc.units import Quantity, size_bytes
 from rdmacc.workload.frame import OPEN, from_columns
 
-_new = tuple.__new__
-"""Makes a named tuple in a third of the time: there is one for each message that is sent."""
-
 
 class Pair(NamedTuple):
     """What the record of a queue pair holds at the start: its own number and keys, and the way that it shares."""
@@ -106,7 +103,7 @@ class Additions:
             allowed = "one in which all shortest paths between two hosts are alike"
             raise ConfigError(f"network with {plan.scheme.name}", fabric.name, allowed)
         self._plan, self._fabric = plan, fabric
-        self.n_messages, self.n_qps, self.payload_bytes = plan.n_messages, plan.n_qps, plan.scheme.payload_bytes
+        self.n_messages, self.n_qps = plan.n_messages, plan.n_qps
         self._pairs: dict[tuple[int, int], int] = {}
         self._is_pairwise = plan.scheme.is_pairwise
         if self._is_pairwise:
@@ -124,7 +121,7 @@ class Additions:
         return twin
 
     def add(self, src: int, dst: int, size_bytes: int, start_ps: int, priority: int) -> Addition:
-        packets = -(-size_bytes // self.payload_bytes)
+        packets = -(-size_bytes // self._plan.scheme.payload_bytes)
         ends, number, qp, way = (src, dst), self.n_messages, self.n_qps, None
         if self._is_pairwise:
             qp = self._pairs.setdefault(ends, qp)
@@ -132,7 +129,7 @@ class Additions:
             way = self._ways.get(ends) or self._way(qp, src, dst)
             self.n_qps += 1
         self.n_messages += 1
-        return _new(Addition, (number, qp, src, dst, size_bytes, packets, start_ps, priority, way, self._keys))
+        return Addition(number, qp, src, dst, size_bytes, packets, start_ps, priority, way, self._keys)
 
     def _way(self, number: int, src: int, dst: int) -> tuple[Any, ...]:
         """Return the fields that all queue pairs between the same ports share."""
@@ -292,10 +289,9 @@ class Sent:
         if not isinstance(priority, (int, np.integer)) or priority not in self._classes:
             allowed = f"one of {sorted(self._classes)}, for which there is room; workload.open_work names more"
             raise ConfigError("priority", priority, allowed)
-        additions = self._additions
-        if size > (_MOST_PACKETS - 1) * additions.payload_bytes:
-            raise ConfigError("size", size, f"fewer than 2**31 packets of {additions.payload_bytes} B")
-        one = additions.add(src, dst, size, start_ps, priority)
+        if size > (_MOST_PACKETS - 1) * plan.scheme.payload_bytes:
+            raise ConfigError("size", size, f"fewer than 2**31 packets of {plan.scheme.payload_bytes} B")
+        one = self._additions.add(src, dst, size, start_ps, priority)
         self._rows.append((src, dst, size, start_ps, priority))
         return one
 
@@ -345,7 +341,7 @@ class Sent:
     def completion(self, engine: Engine, number: int) -> Completion:
         start_ps, delivered_ps, acked_ps, failed = engine.times_of(number)
         label = number if self._sends is None else int(np.flatnonzero(self._sends)[number])
-        return _new(Completion, (label, start_ps, delivered_ps, acked_ps, _REASONS[failed]))
+        return Completion(label, start_ps, delivered_ps, acked_ps, _REASONS[failed])
 
 
 def at_least_one_byte(size: Quantity) -> int:

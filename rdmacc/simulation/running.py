@@ -158,7 +158,7 @@ class Running:
         while not engine.add(one):
             self._note_plan(one.number)
             engine.regrow(self.plan, one)
-        if start_ps > earliest_ps or self.plan.scheme.start_delay_ps:
+        if start_ps > earliest_ps or self.plan.scheme.start_delay_ps:  # else it starts before anything can stall
             self._progress.expect(start_ps)
         if self._fault_events.fabric.down_ports:
             self._note_plan()

@@ -215,7 +215,7 @@ class CompiledEngine(Tables):
 
     def add(self, one: Addition) -> bool:
         number, qp, _, _, _, packets, _, _, way, keys = one
-        first_word, place, pair = self.used_words, 0, 0
+        state, first_word, place, pair = self.words, self.used_words, 0, 0
         end_word = first_word + packets // 64 + 1
         if number >= self.room or end_word > self.all_words:
             return False
@@ -226,7 +226,7 @@ class CompiledEngine(Tables):
                 return False
             self.used_places[nic] = place + 1
             pair = self.queue_pairs.add(qp, way)
-        self.used_words, state = end_word, self.words
+        self.used_words = end_word
         if state[_CAPACITY] - state[_HEAP] - state[_WHEEL] < _MOST_ARMED:
             self.queue.double()
         if self.lists_messages:
