@@ -2,7 +2,10 @@
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import Named
@@ -39,9 +42,7 @@ class Loss(Named):
 
     def __post_init__(self) -> None:
         for name in ("data", "control"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-                raise ConfigError(f"Loss.{name}", value, "a probability, from 0 to 1")
+            _set_number(self, name, Real, 0.0, 1.0, "a probability, from 0 to 1")
         if self.links is not None:
             if isinstance(self.links, str) or not isinstance(self.links, Iterable):
                 raise ConfigError("Loss.links", self.links, "a list of links")
@@ -75,11 +76,9 @@ class ScriptedLoss(Named):
 
     def __post_init__(self) -> None:
         for name, least in (("message", 0), ("psn", 0), ("nth", 1)):
-            value = getattr(self, name)
-            if name == "psn" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
-                raise ConfigError(f"ScriptedLoss.{name}", value, f"a whole number, at least {least} and below 2**31")
+            if name != "psn" or self.psn is not None:
+                allowed = f"a whole number, at least {least} and below 2**31"
+                _set_number(self, name, Integral, least, 2**31 - 1, allowed)
         if not isinstance(self.kind, str) or self.kind not in KIND_NAMES[NONE + 1 : PAUSE]:
             raise ConfigError("ScriptedLoss.kind", self.kind, f"one of {', '.join(KIND_NAMES[DATA:PAUSE])}")
 
@@ -92,6 +91,14 @@ class ScriptedLoss(Named):
     def key(self) -> tuple[int, int, int]:
         """The packets that it counts: message, kind, psn (-1 for any)."""
         return self.message, self.kind_number, -1 if self.psn is None else self.psn
+
+
+def _set_number(fault: Any, name: str, kind: Any, low: float, high: float, allowed: str) -> None:
+    """Check a number of a fault, and convert one of NumPy's."""
+    value: Any = getattr(fault, name)
+    if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
+        raise ConfigError(f"{type(fault).__name__}.{name}", value, allowed)
+    object.__setattr__(fault, name, value.item() if isinstance(value, np.generic) else value)
 
 
 def _set_times(fault: Any) -> None:
@@ -174,7 +181,7 @@ def flapping(
     >>> [(one.at_ps, one.until_ps) for one in flapping(("s0", "s1"), at_ps=10, down_ps=3, up_ps=7, times=2)]
     [(10, 13), (20, 23)]
     """
-    if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+    if isinstance(times, bool) or not isinstance(times, Integral) or times < 1:
         raise ConfigError("times", times, "a whole number, at least 1")
     first, down = time_ps(at_ps, field="at_ps", bare_ps=True), time_ps(down_ps, field="down_ps", bare_ps=True, least=1)
     up = time_ps(up_ps, field="up_ps", bare_ps=True, least=1)
@@ -210,8 +217,7 @@ class SlowLink(Named):
 
     def __post_init__(self) -> None:
         _check_link("SlowLink.link", self.link)
-        if isinstance(self.share, bool) or not isinstance(self.share, int | float) or not 1e-6 <= self.share <= 1.0:
-            raise ConfigError("SlowLink.share", self.share, "a share of the link's rate, from 0.000001 to 1")
+        _set_number(self, "share", Real, 1e-6, 1.0, "a share of the link's rate, from 0.000001 to 1")
         if not isinstance(self.both_ways, bool):
             raise ConfigError("SlowLink.both_ways", self.both_ways, "True or False")
         _set_times(self)

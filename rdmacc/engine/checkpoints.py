@@ -43,7 +43,7 @@ def write(path: str | Path, scheme: Scheme, state: dict[str, Any]) -> None:
 
 def part_of(path: str | Path) -> Path:
     """Return the temporary file of a checkpoint; leftovers of a killed process are overwritten."""
-    return Path(path).with_name(f".{Path(path).name}.part")
+    return Path(path).parent / f".{Path(path).name}.part"
 
 
 def read(path: str | Path) -> dict[str, Any]:

@@ -14,12 +14,16 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.workload.choice import Hosts
+from rdmacc.workload.columns import is_missing
 from rdmacc.workload.frame import Host, checked_hosts
+from rdmacc.workload.paths import PATH_COLUMNS
 
 File: TypeAlias = str | PathLike[str]
 
 _MOST_UNZIPPED, _ANY_UNZIPPED, _MOST_RATIO = 2**31, 2**26, 100
 """Limits on uncompressed size: absolute; always allowed; as a multiple of the compressed size."""
+
+_UNSAID = "missing: the file has none"
 
 Line: TypeAlias = Callable[[str, object, str], ConfigError]
 """Makes the error for a line from a field, its value and the allowed values."""
@@ -48,7 +52,7 @@ def unzipped(path: File, data: bytes) -> bytes:
 
 def read_text(path: File) -> str:
     try:
-        return read_bytes(path).decode()
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError("file", str(path), f"a text file ({error})") from None
 
@@ -79,6 +83,15 @@ def check_rows(frame: pd.DataFrame, *checks: tuple[str, Any, str]) -> None:
         if np.any(is_wrong):
             row = int(np.argmax(is_wrong))
             raise ConfigError(name, frame[name].iloc[row], allowed, f"row {frame.index[row]}")
+
+
+def unsaid(frame: pd.DataFrame, **defaults: object) -> list[tuple[str, Any, str]]:
+    """Return checks that paths, weights and these columns, which a file does not have, are at their defaults."""
+    return [
+        (name, [not is_missing(value) and (default is None or value != default) for value in frame[name]], _UNSAID)
+        for name, default in {**dict.fromkeys(PATH_COLUMNS), "weight": 1, **defaults}.items()
+        if name in frame
+    ]
 
 
 Value = int | bytes

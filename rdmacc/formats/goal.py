@@ -67,7 +67,7 @@ def from_goal(
     ------
     ConfigError
         For invalid GOAL, with file and line, and for features that rdmacc lacks: wildcards, several NICs, sends and
-        receives whose matching depends on time.
+        receives whose sizes differ or whose matching depends on time.
 
     Examples
     --------

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -22,7 +21,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, Loss
-from rdmacc.formats.files import File, Line, check_rows, line_of, read_text, whole
+from rdmacc.formats.files import File, Line, check_rows, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim import Imported
 from rdmacc.state import DATA_CLASS
 from rdmacc.topology import Graph
@@ -30,18 +29,14 @@ from rdmacc.topology.base import add_link, fill_buffers, hosts, switches
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, bps, ps, time_ps
 from rdmacc.workload.choice import Hosts
-from rdmacc.workload.columns import filled, is_missing
+from rdmacc.workload.columns import filled
 from rdmacc.workload.files import written
 from rdmacc.workload.frame import Host, computation, from_columns, host_names, messages
-from rdmacc.workload.paths import PATH_COLUMNS
 
 _POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _RATE = re.compile(r"([0-9.]+)(?:([kKMGT]?)(i?)(b|B)(?:ps|/s))?")
 _TIMES = {"s": 12, "ms": 9, "us": 6, "ns": 3, "ps": 0}
 _TIME = re.compile(r"([0-9.eE+-]+?)(s|ms|us|ns|ps)")
-
-_UNSAID = (*PATH_COLUMNS, "weight")
-"""Columns of a workload that the files do not have."""
 
 
 class _Tokens:
@@ -269,17 +264,20 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
     Raises
     ------
     ConfigError
-        For anything that the files cannot express: messages that wait, computation, paths and weights, sizes of 4 GiB
-        and more, more than two classes unless they take turns; or if a file cannot be written.
+        For anything that the files cannot express: no messages, messages that wait, computation, paths and weights,
+        sizes of 4 GiB and more, more than two classes unless they take turns, rates that are not whole; or if a file
+        cannot be written.
     """
     frame, begin_ps = messages(workload), time_ps(origin, field="origin")
     numbers = {name: number for number, name in enumerate([*hosts(network), *switches(network)])}
+    if frame.empty:
+        raise ConfigError("workload", "0 messages", "must have at least one message")
     check_rows(
         frame,
         ("duration_ps", computation(frame), "missing: the file has no computation"),
         ("after", frame["after"].map(len) > 0, "empty: flows in the file do not wait for each other"),
         ("size_bytes", frame["size_bytes"] >= 2**32, "below 2**32"),
-        *((name, frame[name].map(_is_said), "missing: the file has none") for name in _UNSAID if name in frame),
+        *unsaid(frame),
         *((end, ~frame[end].isin(numbers), "a host of the network") for end in ("src", "dst")),
     )
     lines = [str(len(frame))]
@@ -292,10 +290,6 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
     for path, text in ((topology, [*head, *_links(network, numbers)]), (flows, lines)):
         with written(path):
             Path(path).write_text("\n".join(text) + "\n")
-
-
-def _is_said(value: Any) -> bool:
-    return not is_missing(value) and value != 1
 
 
 def _groups(frame: pd.DataFrame) -> list[int]:
@@ -314,5 +308,6 @@ def _groups(frame: pd.DataFrame) -> list[int]:
 
 def _links(network: Graph, numbers: dict[Host, int]) -> Iterator[str]:
     for one, other, link in network.edges(data=True):
-        rate, delay = f"{link['rate_bps']:.0f}bps", f"{link['delay_ps']}ps"
-        yield f"{numbers[one]} {numbers[other]} {rate} {delay} 0"
+        if link["rate_bps"] % 1:
+            raise ConfigError("rate_bps", link["rate_bps"], "whole, as in ns-3", f"link {one}-{other}")
+        yield f"{numbers[one]} {numbers[other]} {link['rate_bps']:.0f}bps {link['delay_ps']}ps 0"

@@ -22,9 +22,10 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault
-from rdmacc.formats.files import File, Line, check_rows, hosts_of, line_of, read_text, whole
+from rdmacc.formats.files import File, Line, check_rows, hosts_of, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
 from rdmacc.lifetimes import uncollected
+from rdmacc.state import DATA_CLASS
 from rdmacc.topology import Graph
 from rdmacc.topology import hosts as hosts_in
 from rdmacc.typed import typed
@@ -177,7 +178,7 @@ def _flow(words: list[str], nodes: int, ids: set[int], error: Line, line: int) -
     if len(ends) != 2:
         raise error("connection", words[0], "src->dst")
     src, dst = (whole(error, "node", end, 0, nodes - 1) for end in ends)
-    flow, has_id = _Flow(src, dst, line), False
+    flow, given = _Flow(src, dst, line), set[str]()
     rest = words[1:]
     while rest:
         key = rest.pop(0)
@@ -185,6 +186,9 @@ def _flow(words: list[str], nodes: int, ids: set[int], error: Line, line: int) -
             raise error("key", key, f"one of {', '.join(sorted(_KEYS))}")
         if key == "addon":
             continue
+        if key in given:
+            raise error(key, "twice", "given once")
+        given.add(key)
         if key == "msg":
             raise error("msg", "given", "left out: rdmacc does not reuse connections")
         if not rest:
@@ -207,9 +211,8 @@ def _flow(words: list[str], nodes: int, ids: set[int], error: Line, line: int) -
             if value in ids:
                 raise error("id", value, "different from those above: rdmacc does not reuse connections")
             ids.add(value)
-            has_id = True
         elif key == "trigger":
-            if not has_id:
+            if "id" not in given:
                 raise error("trigger", value, "behind the flow's id")
             flow.trigger = value
         elif key == "size":
@@ -328,8 +331,9 @@ def to_htsim(
     Raises
     ------
     ConfigError
-        For anything that htsim cannot do: computation, delays, starts that are not whole in its unit or not exact in a
-        32-bit float, a start time of a message that waits, overlapping sets of messages to wait for, other topologies.
+        For anything that htsim cannot do: computation, delays, paths, weights and classes, starts that are not whole in
+        its unit or not exact in a 32-bit float, a start time of a message that waits, overlapping sets of messages to
+        wait for, other topologies.
     """
     unit_ps, frame = _unit_ps(unit), messages(workload)
     numbers = {host: number for number, host in enumerate(hosts_in(network))}
@@ -371,6 +375,7 @@ def _check_writable(frame: pd.DataFrame, numbers: dict[Host, int], unit_ps: int)
         frame,
         ("duration_ps", computation(frame), "missing: htsim has no computation"),
         ("delay_ps", frame["delay_ps"].map(any) if "delay_ps" in frame else False, "0: htsim has no delays"),
+        *unsaid(frame, priority=DATA_CLASS, in_turn=False),
         *((end, ~frame[end].isin(numbers), "a host of the network") for end in ("src", "dst")),
         ("size_bytes", frame["size_bytes"] > _LARGEST, "at most 2**31 - 1"),
         ("start_ps", waits & (start_ps > 0), "0: htsim starts a triggered flow at once"),

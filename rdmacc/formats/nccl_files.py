@@ -74,7 +74,7 @@ class NcclLog:
     ranks : int
         Ranks of the largest communicator.
     rings : DataFrame
-        `channel, ranks`: the ring of each channel, as a tuple.
+        `channel, ranks`: the ring of each channel of that communicator, as a tuple.
     trees : DataFrame
         `channel, rank, parent`; -1 for a root. The second tree of a pair has its own channel.
     connections : DataFrame
@@ -138,20 +138,26 @@ def from_nccl_log(path: File) -> NcclLog:
     Raises
     ------
     ConfigError
-        If no line describes a communicator, a ring or a call.
+        If no line describes a communicator, a ring or a call, or a ring lacks a rank or has one twice.
     """
     rings: dict[int, tuple[int, ...]] = {}
     trees, connections, calls = {}, {}, []
     machine: dict[int, str] = {}
+    members: dict[str, int] = {}  # of the communicator that a process makes
     ranks = 0
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if "NCCL INFO" not in line:
             continue
         process = line.split("NCCL INFO")[0].strip()
         if match := _RANK.search(line):
-            machine[int(match[1])], ranks = process.split(":")[0], max(ranks, int(match[2]))
+            machine[int(match[1])], members[process] = process.split(":")[0], int(match[2])
+            ranks = max(ranks, members[process])
         elif match := _RING.search(line):
-            rings[int(match[1])] = tuple(map(int, match[2].split()))
+            ring = tuple(map(int, match[2].split()))
+            if set(ring) != set(range(members.get(process, len(ring)))) or len(set(ring)) < len(ring):
+                raise line_of(path, number)("ring", match[2].strip(), "each rank of its communicator, once")
+            if len(ring) >= len(rings.get(int(match[1]), ())):
+                rings[int(match[1])] = ring
         elif match := _LINK.search(line):
             connections[int(match[1]), int(match[2]), int(match[3])] = match[4]
         elif "NCCL INFO Trees" in line:
@@ -167,6 +173,7 @@ def from_nccl_log(path: File) -> NcclLog:
     ranks = max([ranks, *map(len, rings.values())])
     if not ranks:
         raise ConfigError("file", str(path), "a log of NCCL_DEBUG=INFO, with lines of rings or communicators")
+    rings = {channel: ring for channel, ring in rings.items() if len(ring) == ranks}
     width = max(pd.Series(list(machine.values()), dtype=object).value_counts().max() if machine else 1, 1)
     node = int(width) if ranks % width == 0 else 1
     return NcclLog(

@@ -137,6 +137,10 @@ def _queues(operations: list[Operation]) -> list[tuple[list[int], list[int]]]:
             where = operations[[*sends, *receives][-1]].where
             counts = f"{len(sends)} sends, {len(receives)} receives"
             raise ConfigError(f"{src} -> {dst} tag {tag}", counts, "equal numbers of sends and receives", where)
+        for send, receive in zip(sends, receives, strict=True):
+            size, one = operations[send].amount, operations[receive]
+            if one.amount != size:
+                raise ConfigError("size", one.amount, f"that of its send, {size}", one.where)
     return list(queues.values())
 
 

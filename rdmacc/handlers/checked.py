@@ -7,6 +7,7 @@ their hooks; a `Trail` records the location when one fails, and the error names 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from dis import opname
 from functools import lru_cache
 from traceback import walk_tb
 from typing import Any
@@ -15,7 +16,7 @@ from rdmacc.component import HOOKS, TIMERS, WORDS
 from rdmacc.errors import HandlerError
 from rdmacc.handlers import marks_of
 from rdmacc.handlers.hooks import Call, Components
-from rdmacc.handlers.rewriting import instrumented
+from rdmacc.handlers.rewriting import NOT_FINITE, instrumented
 from rdmacc.records import Float, Int, Record
 from rdmacc.state import (
     ACCEPT,
@@ -219,7 +220,8 @@ class Checks:
             reason = f"{test.field} = {shown}: must be {test.allowed}"
         else:
             line = _line_in(exception, call.function) or int(trail["line"]) or None
-            reason = _reason(exception)
+            is_of_math = not self.has_trail and _is_of_math(exception)
+            reason = f"ValueError: {NOT_FINITE}" if is_of_math else _reason(exception)
         place = ", ".join(f"{word} {int(trail[key])}" for key, word in WORDS.items() if key in offers)
         return HandlerError(f"{component}.{name}", reason, line, now, place, call.function.__code__.co_filename)
 
@@ -244,6 +246,15 @@ def explain(components: Components, exception: BaseException, now: int) -> Handl
 def _reason(exception: BaseException) -> str:
     text = str(exception)
     return f"{type(exception).__name__}: {text}" if text else type(exception).__name__
+
+
+def _is_of_math(exception: BaseException) -> bool:
+    """Return whether a function of `math` raised an exception, which compiled code finds by its result.
+
+    It has no frame, and the last one is at a call: a handler's is at a `raise`, and our checks have frames.
+    """
+    *_, (frame, _) = walk_tb(exception.__traceback__)
+    return isinstance(exception, ValueError | OverflowError) and "CALL" in opname[frame.f_code.co_code[frame.f_lasti]]
 
 
 def _line_in(exception: BaseException, function: Callable[..., Any]) -> int | None:

@@ -44,6 +44,7 @@ def fit_f8(value):  # type: ignore[no-untyped-def]
     return float(value)
 
 
+NOT_FINITE = "a math function without a finite result"
 _MOST = 9.2e18  # beyond it, integers wrap in compiled code
 
 
@@ -62,7 +63,7 @@ def bounded(value):  # type: ignore[no-untyped-def]
 def finite(value):  # type: ignore[no-untyped-def]
     """Return the result of a `math` function, if finite; otherwise raise, as Python does."""
     if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:
-        raise ValueError("a math function without a finite result")
+        raise ValueError(NOT_FINITE)
     return value
 
 

@@ -16,6 +16,7 @@ from rdmacc.engine.swap import check_swap
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
 from rdmacc.simulation.running import Running
+from rdmacc.typed import typed
 from rdmacc.units import time_ps
 
 _log = logging.getLogger(__name__)
@@ -92,18 +93,23 @@ def _scenario(one: Running) -> str:
     return hashlib.sha256(repr((parts, sorted(given.items()))).encode()).hexdigest()
 
 
-def resumed(one: _S, path: str | Path, every: float | str) -> _S:
+@typed
+def resumed(one: _S, checkpoint: str | Path, every: float | str) -> _S:
     """Return a simulation that writes checkpoints, from its checkpoint if there is one."""
-    every_s, simulation = checkpoints.seconds(every), one
-    checkpoints.part_of(path).unlink(missing_ok=True)
-    if Path(path).exists():
-        state = checkpoints.read(path)
+    every_s, simulation, part = checkpoints.seconds(every), one, checkpoints.part_of(checkpoint)
+    try:
+        part.touch()
+        part.unlink()
+    except OSError as error:
+        raise ConfigError("checkpoint", str(checkpoint), f"a file that can be written ({error})") from None
+    if Path(checkpoint).exists():
+        state = checkpoints.read(checkpoint)
         if state["scenario"] != _scenario(one):
-            raise ConfigError("checkpoint", str(path), "of this scenario, or a file that is not there yet")
+            raise ConfigError("checkpoint", str(checkpoint), "of this scenario, or a file that is not there yet")
         simulation = loaded(type(one), state)
     elif one.engine.name != "compiled":
         one.engine.saved(one.plan)
-    simulation._after_step = Regular(path, every_s)
+    simulation._after_step = Regular(checkpoint, every_s)
     return simulation
 
 

@@ -86,7 +86,7 @@ def from_node_link(
 ) -> Graph:
     """Return the network in a node-link JSON file, with its links under ``edges`` or ``links``; lists become tuples."""
     try:
-        content = json.loads(Path(path).read_text(), parse_constant=_no_constant)
+        content = json.loads(Path(path).read_text("utf-8-sig"), parse_constant=_no_constant)
         if not isinstance(content, Mapping):
             raise TypeError("not a JSON object")
         key = next(name for name in ("edges", "links") if name in content)

@@ -64,7 +64,7 @@ def checked(workload: pd.DataFrame, fabric: Fabric) -> tuple[pd.DataFrame, Colum
         return bare, columns
     frame = messages(bare)
     _take_numbers(frame, fabric)
-    labels = unique_index(frame)
+    labels = frame.index
     numbered = pd.RangeIndex(len(frame), name="message")
     if not len(frame) or (
         pd.api.types.is_integer_dtype(labels) and labels.min() == 0 and labels.max() == len(frame) - 1
@@ -77,11 +77,6 @@ def checked(workload: pd.DataFrame, fabric: Fabric) -> tuple[pd.DataFrame, Colum
     else:
         frame["id"] = labels
     _check_ends(frame, fabric)
-    weights = frame["weight"].to_numpy()
-    good = np.isfinite(weights) & (weights > 0)
-    if not good.all():
-        row = int(np.argmin(good))
-        raise row_error(frame, row, "weight", float(weights[row]), "a finite number above 0")
     waiting, wanted, counts = positions(frame["after"], labels)
     if len(wanted):
         check_acyclic(np.repeat(waiting, counts), wanted, labels)
@@ -116,13 +111,6 @@ def _plain_columns(frame: pd.DataFrame, fabric: Fabric) -> Columns | None:
         return None
     good = fabric.is_host[src] & fabric.is_host[dst] & (src != dst) & (weight > 0) & (weight < np.inf)
     return column if good.all() and fabric.reachable_many(src, dst).all() else None
-
-
-def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
-    if not frame.index.is_unique:
-        twice = frame.index[frame.index.duplicated()][0]
-        raise ConfigError("message", twice, "unique; it labels several rows")
-    return frame.index
 
 
 def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int64s, Int64s]:

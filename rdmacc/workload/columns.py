@@ -155,7 +155,7 @@ def weights(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
     if column.dtype.kind == "c":
         raise row_error(column, 0, "weight", column.iloc[0], "a finite number above 0")
     try:
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError):
         for row, value in enumerate(column):
             try:
@@ -163,6 +163,11 @@ def weights(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
             except (TypeError, ValueError, OverflowError):
                 raise row_error(column, row, "weight", value, "a finite number above 0") from None
         raise
+    good = np.isfinite(values) & (values > 0)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise row_error(column, row, "weight", float(values[row]), "a finite number above 0")
+    return values
 
 
 def durations(column: pd.Series[Any], has_units: bool) -> Any:

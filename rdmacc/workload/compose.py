@@ -9,7 +9,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph
 from rdmacc.topology.direct import dragonfly_route
 from rdmacc.typed import typed
-from rdmacc.workload.checks import positions, unique_index
+from rdmacc.workload.checks import positions
 from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import no_delays, split_ids
 from rdmacc.workload.frame import PERIOD, Host, checked_whole, host_names, messages, stream
@@ -39,8 +39,7 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
     first = groups = collectives = 0
     for workload in workloads:
         part = messages(workload)
-        labels = unique_index(part)
-        waiting, wanted, counts = positions(part["after"], labels)
+        waiting, wanted, counts = positions(part["after"], part.index)
         part["after"] = split_ids((wanted + first).tolist(), waiting, counts, len(part))
         codes, names = pd.factorize(part["group"], sort=True)
         part["group"] = pd.arrays.IntegerArray(codes.astype(np.int64) + groups, codes < 0)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.typed import typed
-from rdmacc.workload.columns import is_missing, split_ids
+from rdmacc.workload.columns import is_list, is_missing, split_ids
 from rdmacc.workload.frame import COLUMNS, COMPUTATION_COLUMNS, messages
 from rdmacc.workload.paths import PATH_COLUMNS, node_names
 
@@ -54,6 +54,8 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
         raise ConfigError("file", str(path), f"a CSV file that can be read ({error})") from None
     except (ValueError, TypeError, OverflowError) as error:  # includes the parser's errors
         raise ConfigError("file", str(path), f"a CSV file with a header ({error})") from None
+    if not is_list(others):
+        raise ConfigError("others", others, "a list of names of columns")
     known = ("message", *_NAMES, *others)
     for column in frame:
         if column not in known:

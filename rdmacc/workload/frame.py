@@ -86,6 +86,8 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         raise ConfigError("column", value, "the name of one column")
     if rows.index.nlevels > 1:
         raise ConfigError("index", tuple(rows.index.names), "one level of labels: use reset_index()")
+    if not rows.index.is_unique:
+        raise ConfigError("message", rows.index[rows.index.duplicated()][0], "unique; it labels several rows")
     given = list(rows.columns)
     renamed = {old: new for old, new in _ALIASES.items() if old in given and new not in given}
     names = [renamed.get(name, name) for name in given]

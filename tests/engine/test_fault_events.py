@@ -6,10 +6,11 @@ Messages that links cut off for good fail, whatever the scheme; others get throu
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pytest
 
 import rdmacc
-from rdmacc import LinkDown, PauseStorm, SlowLink, flapping, topology
+from rdmacc import LinkDown, Loss, PauseStorm, ScriptedLoss, SlowLink, flapping, topology
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import windows
 from rdmacc.results.hops import find_hops
@@ -88,6 +89,14 @@ def test_a_slow_link_slows_its_flow(engine, tick_ps):
     assert late.flows["fct_ps"][0] - whole == pytest.approx(500 * PACKET_PS, rel=0.03)
     brief = [SlowLink(link=("s0", "h0"), share=0.25, at_ps="20us", until_ps="40us")]
     assert star(brief, engine, scheme=scheme).flows["fct_ps"][0] - whole == pytest.approx(us(15), rel=0.03)
+
+
+def test_numbers_of_numpy_are_taken():
+    link = ("h0", "s0")
+    slow = SlowLink(link=link, share=np.float32(0.5))
+    assert repr(slow) == repr(SlowLink(link=link, share=0.5))
+    assert repr(Loss(data=np.float32(0.5), links=[link])) == repr(Loss(data=0.5, links=[link]))
+    assert repr(ScriptedLoss(message=np.int64(0), psn=np.int32(7))) == repr(ScriptedLoss(message=0, psn=7))
 
 
 def test_slow_one_way_and_several_at_once():

@@ -75,6 +75,19 @@ def test_a_call_without_elements_does_nothing(tmp_path):
     assert work["operation"].dropna().unique().tolist() == ["all-gather"]
 
 
+def test_rings_are_those_of_the_largest_communicator(tmp_path):
+    small = "node-a:10:11 [0] NCCL INFO comm 0x59 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1000 - Init START\n"
+    small += "".join(f"node-a:10:11 [0] NCCL INFO Channel 0{channel}/03 : 0 1\n" for channel in range(3))
+    logs = [rdmacc.from_nccl_log(written(tmp_path, text)) for text in (LOG, LOG + small)]
+    assert logs[1].rings.equals(logs[0].rings)
+    assert logs[1].settings == logs[0].settings
+
+
+@pytest.mark.parametrize("ring", ["0   1   2   2", "0   1   2", "0   1   2   4"])
+def test_a_ring_without_each_rank_once_is_an_error(tmp_path, ring):
+    refused(lambda: rdmacc.from_nccl_log(written(tmp_path, LOG.replace("0   1   2   3", ring))), "ring = ", "line 5")
+
+
 @pytest.mark.parametrize("change", [("count 1000", f"count {'9' * 5000}"), ("[nranks=4]", "[nranks=99999999]")])
 def test_a_call_of_impossible_size_is_an_error(tmp_path, change):
     with pytest.raises(ConfigError, match="line 10"):

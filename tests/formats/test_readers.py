@@ -532,6 +532,7 @@ MISTAKES = {
         ("run up to until=", "size 300000", "size 0"),
         ("htsim would read memory", " size 300000", ""),
         ("given, or a trigger", " start 0", ""),
+        ("start = 'twice'", "start 0", "start 5 start 0"),
         ("must not stand behind trigger", "id 4 trigger 7", "id 4 trigger 7 start 5"),
         ("behind the flow's id", "id 4 trigger 7", "trigger 7"),
         ("a whole number from 0 to 3", "3->2", "4->2"),
@@ -559,6 +560,7 @@ MISTAKES = {
         ("which operation a wildcard matches", "from 0", "from -1"),
         ("chooses its link by hash", "cpu 1", "cpu 1 nic 2"),
         ("alone on its line", "calc 4000", "calc 4000 // four"),
+        ("size = 17 ", "recv 16b", "recv 17b"),
         ("equal numbers of sends and receives", "recv 16b from 1 tag 4", "recv 16b from 1 tag 5"),
         ("which one matches would depend on time", "r requires s", "recv 1b from 1 tag 4",
          "b requires w", "b requires w\nv: calc 9 cpu 2\nd: send 1b to 0 tag 4\nd requires v"),
@@ -635,8 +637,10 @@ THREE = [("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]
         (to_htsim, PAIRS, {"after": [(), (0,)], "start_ps": [0, 2 * US]}, "starts a triggered flow at once"),
         (to_htsim, [*PAIRS, *[("h1", "h2", 1)] * 2], {"after": [(), (), (0,), (0, 1)]}, "one trigger"),
         (to_hpcc, PAIRS, {"after": [(), (0,)]}, "do not wait for each other"),
-        (to_hpcc, PAIRS, {"weight": [1, 2]}, "weight = 2"),
-        (to_hpcc, PAIRS, {"path": [None, ("s0",)]}, "path = "),
+        *((write, PAIRS, {"weight": [1, 2]}, "weight = 2") for write in (to_htsim, to_hpcc)),
+        *((write, PAIRS, {"path": [None, ("s0",)]}, "path = ") for write in (to_htsim, to_hpcc)),
+        (to_htsim, PAIRS, {"priority": [None, 4]}, "priority = 4"),
+        (to_hpcc, [], {}, "at least one message"),
         (to_hpcc, [{"src": "h0", "duration": "1us"}], {}, "no computation"),
         (to_hpcc, THREE, {"priority": [3, 4, 5]}, "one class before the others"),
         (to_hpcc, THREE, {"priority": [3, 3, 4], "in_turn": [True, False, True]}, "one class before the others"),
@@ -645,7 +649,14 @@ THREE = [("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]
 def test_what_a_simulator_cannot_have_is_not_written(tmp_path, write, rows, changes, words):
     work = rdmacc.messages(rows).assign(**changes)
     refused(lambda: write(work, rdmacc.star(3), tmp_path / "a", tmp_path / "b"), words)
+    third = rdmacc.star(3, rate=1e11 / 3)
+    refused(lambda: to_hpcc(rdmacc.messages(PAIRS), third, tmp_path / "a", tmp_path / "b"), "rate_bps", "link h0-s0")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_mark_of_the_bytes_order_is_no_part_of_a_file(tmp_path):
+    for read, text in ((goal, GOAL), (node_link, json.dumps(PAIR)), (racks, TWO_RACKS)):
+        read(tmp_path, "\ufeff" + text)
 
 
 @pytest.mark.parametrize("write", [lambda *given: to_hpcc(*given, given[-1]), to_htsim])

@@ -2,6 +2,7 @@
 
 import inspect
 import linecache
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -79,6 +80,27 @@ class Raises(Component):
     def on_ack(packet):
         if packet.psn > 5:
             raise ValueError("too far")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grows(Component):
+    """Ends with a number that no float holds."""
+
+    factor: float = param(1.0, "of the exponent")
+
+    class Sender(Record):
+        x = Float()
+
+    def on_ack(params, sender, packet):
+        sender.x = math.exp(params.factor * packet.psn) + math.log(5.0 - packet.psn)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("factor", [1.0, 500.0])
+def test_a_math_function_without_a_result_is_named_alike(engine: str, factor: float) -> None:
+    with pytest.raises(HandlerError) as caught:
+        rdmacc.simulate(_NET, _WORK, Scheme(control=Grows(factor=factor)), engine=engine)
+    assert caught.value.reason == "ValueError: a math function without a finite result"
 
 
 @dataclass(frozen=True, kw_only=True)
