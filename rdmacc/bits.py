@@ -1,4 +1,4 @@
-"""Sets of a message's packets, for handlers: those that have arrived, those known to be lost.
+"""Sets of a message's packets, for handlers: packets that have arrived, for example, or are known to be lost.
 
 A `Bits` field of a `Transfer` record is such a set. It starts empty and has room for every packet of its message.
 Handlers access it only through these functions. In the reference engine it has one byte per packet; in the compiled one

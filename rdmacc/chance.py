@@ -1,6 +1,6 @@
 """Counter-based random numbers: functions of (key, count), not of the order of events.
 
-Both engines and every rerun get the same number in the same place, whatever else happens in the network.
+Both engines and every rerun draw the same number at the same point, whatever else happens in the network.
 The mixing function is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 """
 
@@ -29,17 +29,17 @@ def hash63(key: int, count: int) -> int:
 
 
 def hash63_of(key: npt.NDArray[np.int64] | int, count: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return `hash63` of keys and numbers, elementwise."""
+    """Return `hash63` of keys and counts, elementwise."""
     return hash63_after(steps_to(count) + np.asarray(key).astype(np.uint64))
 
 
 def steps_to(count: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Return what numbers add to their keys."""
+    """Return the term that each count adds to its key."""
     return (count.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
 
 
 def hash63_after(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Return `hash63` of sums of keys and steps, in their place."""
+    """Return `hash63` of sums of keys and steps, overwriting the sums."""
     for shift, factor in ((30, MIX1), (27, MIX2)):
         z ^= z >> shift
         z *= factor
@@ -54,13 +54,13 @@ def uniform(key: int, count: int) -> float:
 
 
 _BLOCK, _PURPOSES, _SMALL = 64, 8, 2**14
-"""Seeds and purposes whose keys are made at once, if the seed is small, as those of a study are: in a tenth of the
-time."""
+"""For seeds below `_SMALL`, as in a study, the keys of a block of seeds and purposes are computed together. That takes
+a tenth of the time."""
 
 
 @lru_cache(4096)
 def stream_key(seed: int, purpose: int) -> int:
-    """Return the 63-bit key of the stream for one purpose, from the scenario's seed."""
+    """Return the 63-bit key of one purpose's random stream, derived from the scenario's seed."""
     if seed < _SMALL and purpose < _PURPOSES:
         return int(_keys_from(seed // _BLOCK * _BLOCK)[seed % _BLOCK, purpose])
     words = np.random.SeedSequence([seed, purpose]).generate_state(1, np.uint64)
@@ -69,7 +69,7 @@ def stream_key(seed: int, purpose: int) -> int:
 
 @lru_cache(64)
 def _keys_from(seed: int) -> npt.NDArray[np.uint64]:
-    """Return the keys of a block of seeds: what NumPy's `SeedSequence` makes of each with each purpose."""
+    """Return the keys of a block of seeds, one per seed and purpose, exactly as NumPy's `SeedSequence` derives them."""
     factor = 0x43B0D7E5
 
     def mixed(words: Any, growth: int = 0x931E8875) -> Any:

@@ -48,7 +48,7 @@ class Hook:
 
     @property
     def passes(self) -> tuple[str, ...]:
-        """What the engine passes: the records that hold what is offered, and in all hooks of a sender a packet."""
+        """What the engine passes: the records that hold the offered arguments and, in a sender's hooks, a packet."""
         held = {OWNERS.get(one.capitalize(), one) for one in self.offers}
         if self.place == "sender" and "message" in held:
             held.add("packet")
@@ -127,8 +127,8 @@ class Component(Parameters):
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
     shared_after_loss : tuple of str
-        Fields of `Transfer`, or others as ``"message.received_packets"``, that one end writes and the other uses, but
-        never before a packet of the run is lost or not accepted, or a deadline of a message has come.
+        Fields of `Transfer`, or others such as ``"message.received_packets"``, that one end writes and the other uses,
+        but only after some packet of the run was lost or not accepted, or a message's deadline expired.
     spans_ports : bool
         True if the sender gives each packet a path, so that a queue pair may leave its host by several links at once.
     at_reference : tuple of str
@@ -158,8 +158,8 @@ class Component(Parameters):
         return frozenset()
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the most bytes that `on_send` adds to a packet of a sender with `group_size` messages in its group (1:
-        none), for PFC's headroom.
+        """Return the most bytes that `on_send` adds to a packet, for PFC's headroom. The sender's message is one of
+        `group_size` in its group; 1 means no group.
         """
         return 0
 

@@ -1,8 +1,8 @@
 """The exceptions that rdmacc raises.
 
-Everything derives from :class:`RdmaccError`. A wrong input is a :class:`ConfigError`, raised before anything runs; a
-run that goes wrong is a :class:`SimulationError`; a handler that cannot be compiled is a :class:`CompileError`. All of
-them survive pickling, so a sweep over several processes reports the original error.
+Everything derives from :class:`RdmaccError`. Invalid input raises :class:`ConfigError` before anything runs, a run that
+goes wrong :class:`SimulationError`, a handler that cannot be compiled :class:`CompileError`. All of them survive
+pickling, so a sweep over several processes reports the original error.
 """
 
 import os
@@ -48,8 +48,8 @@ def _listed(items: Sequence[object]) -> str:
 class RdmaccError(Exception):
     """Base of every exception that rdmacc raises on purpose.
 
-    Its printed traceback ends in the user's own line. ``error.__traceback__`` has all frames, and with
-    ``RDMACC_TRACEBACK=full`` in the environment all are printed.
+    Its printed traceback ends at the user's line. ``error.__traceback__`` has every frame; set
+    ``RDMACC_TRACEBACK=full`` in the environment to print them all.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -58,7 +58,7 @@ class RdmaccError(Exception):
         return type(self), tuple(values), vars(self)
 
     def _render_traceback_(self) -> list[str]:
-        """Return the traceback's lines for IPython, which asks for them by this name."""
+        """Return the traceback's lines for IPython, which looks for this method."""
         short = shortened(self.__traceback__)
         shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
         if shell is None:
@@ -68,12 +68,12 @@ class RdmaccError(Exception):
 
 
 class ConfigError(RdmaccError, ValueError):
-    """A parameter, a topology or a workload is wrong.
+    """A parameter, a topology or a workload is invalid.
 
     Parameters
     ----------
     field : str
-        Name of the wrong field, as the user knows it.
+        Name of the invalid field, as the user knows it.
     value : object
         Its value.
     allowed : str
@@ -103,7 +103,7 @@ class ConfigError(RdmaccError, ValueError):
         return f"{self.field} = {_show(self.value)}{place}: {self.allowed}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the value itself if possible, otherwise its text."""
+        """Pickle the value if possible, otherwise its text."""
         value = self.value
         try:
             pickle.dumps(value)
@@ -259,7 +259,7 @@ class CompileError(RdmaccError):
 
 
 def reason_of(error: Exception) -> str:
-    """Return the error message, with its location unless the message has it: the last line outside libraries."""
+    """Return the error message and, if the message does not give it, the location: the last line outside libraries."""
     if isinstance(error, RdmaccError):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)
@@ -269,7 +269,7 @@ def reason_of(error: Exception) -> str:
 
 
 def shortened(trace: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without the frames of rdmacc and of libraries that it calls; users' functions stay in it."""
+    """Return a traceback without the frames of rdmacc and the libraries it calls; users' functions stay."""
     if os.environ.get("RDMACC_TRACEBACK") == "full":
         return trace
     kept: list[TracebackType] = []
@@ -301,7 +301,7 @@ _print_before = sys.excepthook
 
 
 def _print_short(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print the tracebacks of our uncaught errors in short, by whatever printed them before."""
+    """Shorten the traceback of an uncaught error of rdmacc, and print it through the previous `sys.excepthook`."""
     if not isinstance(error, RdmaccError):
         return _print_before(kind, error, trace)
     whole, error.__traceback__ = error.__traceback__, shortened(trace)

@@ -55,16 +55,16 @@ class Loss(Named):
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptedLoss(Named):
-    """The loss of one particular transmission, on the link that leaves its host. Useful for worked examples.
+    """The loss of one particular transmission on the link that leaves its host. Useful for worked examples.
 
     Attributes
     ----------
     message : int
         Row of the workload.
     psn : int or None
-        Packet number in the message; for ACKs, NAKs and other replies, the number that they carry. None: any.
+        Packet number in the message; for ACKs, NAKs and other replies, the number they carry. None: any.
     nth : int
-        Which transmission of that packet is lost, counting from 1; if `psn` is None, which packet of the kind.
+        Which transmission of that packet is lost, counting from 1; if `psn` is None, which packet of that kind.
     kind : str
         "data", "ack", "nak", "cnp", "credit", "request" or "advert".
     """
@@ -84,12 +84,12 @@ class ScriptedLoss(Named):
 
     @property
     def kind_number(self) -> int:
-        """The kind as in `rdmacc.state`."""
+        """The number of the kind, as in `rdmacc.state`."""
         return KIND_NAMES.index(self.kind)
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """The packets that it counts: message, kind, psn (-1 for any)."""
+        """The packets among which `nth` counts: message, kind, psn (-1 for any)."""
         return self.message, self.kind_number, -1 if self.psn is None else self.psn
 
 
@@ -114,9 +114,9 @@ def _set_times(fault: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkDown(Named):
-    """A link failure, in both directions, permanent or for a time.
+    """A link failure in both directions, permanent or for a time.
 
-    Packets on the link or queued for it are lost, as are those that switches still send over it until routes converge.
+    Packets on the link or queued for it are lost. So are those that switches still send over it until routes converge.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class LinkDown(Named):
     until_ps : quantity of time, optional
         When it comes back; default: never.
     convergence_ps : quantity of time
-        Delay until routes follow, after the failure and after the repair. Default: none.
+        How long routes take to converge, after the failure and after the repair. Default: no time.
     """
 
     link: tuple[Hashable, Hashable]
@@ -160,16 +160,16 @@ def flapping(
     at_ps : quantity of time
         Time of the first failure.
     down_ps, up_ps : quantity of time
-        How long the link is down each time, and up before the next failure.
+        How long the link stays down each time, and up before the next failure.
     times : int
         How often it fails.
     convergence_ps : quantity of time
-        As of `LinkDown`.
+        As in `LinkDown`.
 
     Returns
     -------
     tuple of LinkDown
-        One for each time.
+        One for each failure.
 
     Raises
     ------
@@ -193,16 +193,16 @@ def flapping(
 class SlowLink(Named):
     """A link that runs at a fraction of its rate for a time, for example because of a bad cable or lost lanes.
 
-    The packet being transmitted at that moment keeps its original timing. The shares of several faults on one link
-    multiply. A link that is slow from time 0 to the end is slow when its ports are set up, so line rates and thresholds
-    that scale with a port's rate follow; those of a link that is slow for a while do not.
+    A packet in transmission when the fault begins or ends keeps its timing. The shares of several faults on one link
+    multiply. If a link is slow from time 0 to the end, its ports are set up at the lower rate, and line rates and
+    thresholds that scale with a port's rate follow; if it is slow only for a while, they do not change.
 
     Attributes
     ----------
     link : (node, node)
-        The link; if only one direction is slow, from the first node to the second.
+        The link; if only one direction is slow, it is the one from the first node to the second.
     share : float
-        Remaining share of its rate.
+        Share of its rate that remains.
     at_ps, until_ps : quantity of time
         Start and end of the fault; default: the whole run.
     both_ways : bool
@@ -251,7 +251,7 @@ class PauseStorm(Named):
 
 @dataclass(frozen=True, kw_only=True)
 class Clocks(Named):
-    """Unsynchronised host clocks: each clock has an offset and each reading a jitter, both uniform.
+    """Unsynchronised host clocks: a uniform random offset for each clock, and a uniform random jitter for each reading.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""An environment of Gymnasium: something that learns sets rates or parameters of a network, step by step.
+"""A Gymnasium environment: a learning agent sets rates or parameters of a network, step by step.
 
 Needs ``pip install "rdmacc[gym]"``.
 """
@@ -39,51 +39,51 @@ Observed: TypeAlias = Mapping[str, Floats]
 OBSERVABLES = ("active", "rate", "goodput", "queue", "marks")
 _RATES = {"rate": (0.0, 1.0), "rate_change": (-1.0, 1.0)}
 _LEAST = 1e-3
-"""Share of the line rate that a host always has: without any, nothing would ever tell that the network is free."""
+"""Lowest rate of a host, as a share of its line rate. At zero, it would never learn that the network is free again."""
 
 
 class CongestionControl(Base):
     """A scenario in which an agent sets rates or parameters, on the compiled engine.
 
     An episode is a fork of one simulation. It ends when all messages have ended, and is truncated at the scenario's
-    `until`. What an agent sees are numbers of each host that sends, in the order of `hosts`:
+    `until`. An agent observes these numbers for each sending host, in the order of `hosts`:
 
     =========  ========================================================================================
     active     messages under way
     rate       mean rate of their queue pairs, divided by the host's line rate; 0 without any
     goodput    payload that arrived from the host in the last step, divided by what its link can carry
-    queue      longest queue in front of a receiver of theirs, divided by line rate times base RTT
+    queue      longest queue in front of any of its receivers, divided by line rate times base RTT
     marks      share of the packets marked there in the last step; the largest if there are several receivers
     =========  ========================================================================================
 
     Parameters
     ----------
     scenario : Scenario
-        What runs; `until` ends an episode. For an agent that sets rates alone, the scheme ``"line-rate"``.
+        What runs; `until` ends an episode. If the agent alone sets the rates, use the scheme ``"line-rate"``.
     observe : sequence of str
-        Which of these make an observation: one after another, each for all hosts.
+        The numbers that make up an observation, in this order, each for all hosts.
     act : sequence of str or tuple
         ``"rate"``: the rate of each host's queue pairs, as a share of its line rate, at least a thousandth;
-        ``"rate_change"``: the power of 2 by which it changes, from -1 to 1; ``(name, low, high)``: a parameter of the
-        scheme, in base units, as in `Simulation.fork`, which takes milliseconds a step.
+        ``"rate_change"``: the power of 2 by which that share is multiplied, from -1 to 1; ``(name, low, high)``: a
+        parameter of the scheme, in base units, as in `Simulation.fork`, which takes milliseconds per step.
     reward : callable
-        Returns a number for a mapping from each name above to an array of shape (hosts,).
+        Takes a mapping from each name above to an array of shape (hosts,), and returns a number.
     every : quantity of time
-        Simulated time of a step.
+        Simulated time per step.
     warm_up : quantity of time
-        Simulated once; episodes begin there.
+        Time at which episodes begin. The simulation up to it runs only once.
 
     Attributes
     ----------
     hosts : list
-        Names of the hosts that send.
+        Names of the sending hosts.
     simulation : Simulation
-        The episode under way.
+        The current episode.
 
     Raises
     ------
     ConfigError
-        If an argument is invalid, the scheme has no rate to set, or the simulation ends while it warms up.
+        If an argument is invalid, the scheme has no rate to set, or the simulation ends during the warm-up.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (Gymnasium's)
@@ -118,7 +118,7 @@ class CongestionControl(Base):
         if self._base.is_finished or self._base.now_ps >= self._until_ps:
             raise ConfigError("warm_up", warm_up, "before the last message has ended, and before `until`")
         self.simulation, engine = self._base, cast(Any, self._base.engine)
-        engine.open_up_to(len(engine.starts))  # their rates may be set before they start
+        engine.open_up_to(len(engine.starts))  # rates may be set before messages start
         plan, fabric = self._base.plan, self._base.plan.fabric
         nodes, self._host = np.unique(plan.qp_src, return_inverse=True)
         self.hosts = [fabric.names[node] for node in nodes]
@@ -138,10 +138,10 @@ class CongestionControl(Base):
         self.observation_space = spaces.Box(0.0, np.inf, (len(observe) * len(nodes),), np.float32)
         self._share = np.ones(len(nodes))
         self._before = self._counts()
-        self.simulation = self._base.fork()  # a step before `reset` must not move where episodes begin
+        self.simulation = self._base.fork()  # a step before `reset` must not change where episodes begin
 
     def _checked(self, one: Any) -> tuple[str, int, float, float]:
-        """Return an action's name, how many numbers it has, and their bounds."""
+        """Return an action's name, the number of its values, and their bounds."""
         if isinstance(one, str) and one in _RATES:
             if not self._senders:
                 raise ConfigError("act", one, f"absent with {self._base.plan.scheme.name}, whose senders have no rate")
@@ -158,7 +158,7 @@ class CongestionControl(Base):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
-        """Begin an episode, which draws its chance from Gymnasium's `np_random`.
+        """Begin an episode. Its seed is drawn from Gymnasium's `np_random`.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class CongestionControl(Base):
         Returns
         -------
         observation : array
-            As the class says it.
+            As described above.
         info : dict
             `now_ps`.
         """
@@ -182,28 +182,28 @@ class CongestionControl(Base):
     def step(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Set rates or parameters, and simulate a step.
+        """Set rates or parameters, and simulate one step.
 
         Parameters
         ----------
         action : array
-            Of the shape of `action_space`; numbers beyond its bounds count as these.
+            Has the shape of `action_space`; values outside its bounds are clipped.
 
         Returns
         -------
         observation : array
-            As the class says it.
+            As described above.
         reward : float
             What `reward` returns.
         terminated, truncated : bool
-            Whether all messages have ended; whether it is the scenario's `until`.
+            Whether all messages have ended; whether the scenario's `until` is reached.
         info : dict
             `now_ps`.
 
         Raises
         ------
         ConfigError
-            If the action has another shape or NaN in it.
+            If the action has the wrong shape or contains NaN.
         SimulationError
             As from `Simulation.run`.
         """
@@ -236,7 +236,7 @@ class CongestionControl(Base):
             np.ndarray(len(rates), dtype, raw, offset, (width,))["rate_bps"] = rates
 
     def _counts(self) -> tuple[Floats, Floats, Floats]:
-        """Return payload that has arrived from each host, and packets sent and marked by each port, so far."""
+        """Return the payload delivered from each host, and the packets sent and marked by each port, so far."""
         engine, plan = cast(Any, self.simulation.engine), self.simulation.plan
         messages, ports = engine.messages, engine.ports
         arrived = np.minimum(messages["received_packets"] * plan.scheme.payload_bytes, plan.size_bytes)
@@ -267,7 +267,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _in_units(name: str, value: Any) -> Any:
-    """Return a value as its parameter takes it."""
+    """Return a value in the type that its parameter takes."""
     if name.endswith("_ps"):
         return Picoseconds(round(value))
     return round(value) if name.endswith("_bytes") else float(value)

@@ -1,8 +1,8 @@
-"""How long objects live: results of pure functions are kept by content, and the cycle collector can be switched off.
+"""How long objects live: a cache of pure functions' results by content, and a switch for the cycle collector.
 
-Content is values with their types, not identity: what has been edited has other content. Only plain values have content
-that can be compared: numbers, texts, tuples, lists, dicts, sets, frozen dataclasses of these. What was made of anything
-else is made again.
+Content means values and types, not identity, so an edited object has different content. Only plain values have
+comparable content: numbers, strings, tuples, lists, dicts, sets, and frozen dataclasses of these. A result of anything
+else is computed again each time.
 """
 
 import dataclasses
@@ -20,20 +20,20 @@ import numpy as np
 
 _T = TypeVar("_T")
 
-_LONGEST = 2**18  # bytes of content: what was made of more takes too much memory to be kept
+_LONGEST = 2**18  # bytes of content: results of more would take too much memory
 
 _PARTS = (tuple, np.dtype, np.float64(0).__reduce__()[0])
-"""Functions that pickles of plain values and of NumPy's numbers name."""
+"""Functions that appear in pickles of plain values and NumPy numbers."""
 
 
 class Kept:
-    """The last results, by the content that they were made of."""
+    """A cache of the most recent results, keyed by content."""
 
     def __init__(self, most: int = 8) -> None:
         self._most, self._made, self._lock = most, OrderedDict[Hashable, Any](), Lock()
 
     def get(self, content: Hashable | None, make: Callable[[], _T]) -> _T:
-        """Return what was made of this content, or make it. None is no content: nothing is kept."""
+        """Return the result cached for this content, or make it. With None, nothing is cached."""
         if content is None:
             return make()
         with self._lock:
@@ -49,7 +49,7 @@ class Kept:
         return made
 
     def take(self, content: Hashable) -> Any:
-        """Return what was made of this content, which is not kept any longer; None if nothing was."""
+        """Remove the result cached for this content and return it, or None if there is none."""
         with self._lock:
             return self._made.pop(content, None)
 
@@ -58,11 +58,11 @@ class Kept:
 
 
 class _NotPlainError(Exception):
-    """Raised for a value that might change unseen."""
+    """Raised for a value that might change unnoticed."""
 
 
 class _Content(pickle.Pickler):
-    """Pickles plain values. A dataclass counts by its class, not by its name, which another one may have."""
+    """Pickles plain values. A dataclass is identified by its class, not by its name, which another class may share."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, 5)
@@ -82,7 +82,7 @@ class _Content(pickle.Pickler):
 
 
 def content_of(*values: Any) -> Hashable | None:
-    """Return what tells values from all others; None if they are not plain, or long."""
+    """Return a key for the content of values; None if they are not plain, or too long."""
     file = io.BytesIO()
     pickler = _Content(file)
     try:
@@ -93,7 +93,7 @@ def content_of(*values: Any) -> Hashable | None:
 
 
 def frozen(owner: Any) -> Any:
-    """Return a dataclass whose arrays can no longer be written: it is shared."""
+    """Make a dataclass's arrays read-only, since it is shared, and return it."""
     for field in dataclasses.fields(owner):
         value = getattr(owner, field.name)
         if isinstance(value, np.ndarray):
@@ -103,7 +103,7 @@ def frozen(owner: Any) -> Any:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch the cycle collector off while many objects are made: it would scan all. Also a decorator."""
+    """Turn the cycle collector off while many objects are made, since it would scan them all. Also a decorator."""
     collects = gc.isenabled()
     gc.disable()
     try:

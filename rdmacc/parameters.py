@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     _Set = TypeVar("_Set")
 
     class Given(Generic[_Read, _Set]):
-        """A parameter that reads as one type, and accepts another."""
+        """A parameter that accepts one type and reads as another."""
 
         def __get__(self, owner: object, kind: Any = None, /) -> _Read: ...
         def __set__(self, owner: object, value: _Set, /) -> None: ...
@@ -73,7 +73,7 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 _HIGHEST = {"ps": 10**17, "bps": 1e15, "bytes": 2**50}
 """Upper bounds of all parameters (28 hours, 1 Pb/s, 1 PiB), chosen so that sums and doubled values fit into 63 bits."""
 
-_SLOWEST_BPS = 1e6  # a bare number below it is not meant as bit/s
+_SLOWEST_BPS = 1e6  # a bare number below this is unlikely to mean bit/s
 
 _MOST = 2**62  # the largest number without a unit
 
@@ -101,15 +101,15 @@ def param(
     Parameters
     ----------
     default : bool, int, float, str, tuple, Scaled or None
-        Default value; a quantity such as ``"55us"`` is converted to the base unit. It determines the type of the
-        parameter. With None the parameter is optional, and off by default. With a tuple it is a short vector, given as
-        a list or, for quantities, as a string with spaces; handlers can index it and take its `len`. A number may be
-        `Scaled`, so that it scales with the network.
+        Default value, which also determines the parameter's type. A quantity such as ``"55us"`` is converted to the
+        base unit. None makes the parameter optional and off by default. A tuple makes it a short vector, given as a
+        list or, for quantities, as a string with spaces; handlers can index it and take its `len`. A `Scaled` number
+        scales with the network.
     doc : str
         What the parameter does.
     unit : str
-        Base unit. With "ps", "bps" and "bytes" the parameter accepts quantities such as ``"55us"``, whose base unit it
-        is if the default has a unit; any other unit is for display only.
+        Base unit. With "ps", "bps" and "bytes" the parameter accepts quantities such as ``"55us"``; if the default is
+        one, its base unit need not be given. Any other unit is for display only.
     symbol, equation, source : str
         Symbol and equation numbers in the paper; source of the default.
     low, high : float, optional
@@ -117,18 +117,18 @@ def param(
     slider : pair, optional
         Range of a slider; quantities may have units. None: no slider.
     is_log : bool
-        The slider is logarithmic.
+        Whether the slider is logarithmic.
     choices : tuple of str
-        Allowed values of a string. Handlers compare it: ``params.law == "pid"``.
+        Allowed values of a string. Handlers can compare it: ``params.law == "pid"``.
     is_optional : bool
-        None is allowed and means off; it reads as 0.
+        Whether None is allowed. It means off and reads as 0.
     rtts : float
-        For a time: a simulation warns if it is shorter than this many base RTTs of some queue pair.
+        For a time: a simulation warns if it is shorter than this many base RTTs of any queue pair.
 
     Raises
     ------
     ConfigError
-        If the default or an end of the slider is not a quantity of the unit.
+        If the default or an end of the slider is not a quantity in that unit.
     """
     is_optional = is_optional or default is None
     is_vector = isinstance(default, tuple)
@@ -149,7 +149,7 @@ def param(
 
 
 def _base_unit(default: Any) -> str:
-    """Return the base unit of a quantity with a unit, such as "55us", of a `Scaled` one or a vector; "" of others."""
+    """Return the base unit of a quantity such as "55us", or of a `Scaled` or a vector of them; "" for anything else."""
     first = default[0] if isinstance(default, tuple) and default else getattr(default, "value", default)
     if not isinstance(first, str):
         return ""
@@ -160,7 +160,7 @@ def _base_unit(default: Any) -> str:
 
 
 def _parsed(name: str, value: Any, *, unit: str) -> Any:
-    """Return a quantity or a `Scaled` one in its base unit."""
+    """Return a quantity, which may be `Scaled`, in its base unit."""
     parse = partial(_PARSERS[unit], field=name)
     return value.with_value(parse(value.value), parse(value.least)) if isinstance(value, Scaled) else parse(value)
 
@@ -234,7 +234,7 @@ class Parameters(Named):
         return dataclasses.replace(copy, **changes)
 
     def numbers(self) -> dict[str, tuple[str, Any]]:
-        """Return the values that handlers see: NumPy type code and value by name; the code of a vector ends in "[]".
+        """Return the values that handlers see: NumPy type code and value by name. The code of a vector ends in "[]".
 
         A choice is represented by the number of its string.
         """
@@ -257,7 +257,7 @@ class Parameters(Named):
 
 
 def _differs(value: Any, default: Any) -> bool:
-    """Return whether a value is not the default; a frame, which has no one answer, is none."""
+    """Return whether a value differs from the default. A frame, whose comparison is not a single truth value, does."""
     try:
         return bool(value != default)
     except ValueError:
@@ -268,7 +268,7 @@ _CODES: dict[type, str] = {bool: "i1", int: "i8", float: "f8"}
 
 
 def fields_of(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the fields of a dataclass, or of an object of one; none of another class."""
+    """Return the fields of a dataclass or its instance; for anything else, none."""
     return _of_class(owner if isinstance(owner, type) else type(owner))
 
 
@@ -339,7 +339,7 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
 
 
 def check_unit(name: str, value: Any, unit: str) -> None:
-    """Raise a ConfigError for a bare number that a user gave for a time, or for a rate below 1 Mb/s."""
+    """Raise a ConfigError if a user gives a bare number for a time, or for a rate below 1 Mb/s."""
     if unit not in ("ps", "bps") or isinstance(value, bool | str | units.Picoseconds | None):
         return
     if isinstance(value, list | tuple | np.ndarray):

@@ -1,7 +1,7 @@
 """Probes: what to record while a simulation runs, sampled or at every change.
 
 A probe watches one field of one record: a port's queue, a queue pair's rate, a component's state. The helpers `queue`,
-`throughput`, `utilisation`, `rate` and `window` cover the usual ones; `field` watches any other.
+`throughput`, `utilisation`, `rate` and `window` cover the common cases; `field` watches any field.
 """
 
 from collections.abc import Hashable
@@ -30,14 +30,14 @@ class Probe(Named):
     place : {"port", "flow", "host"}
         The kind of record; "flow" covers a message and its queue pair.
     at : pair of node names, int or node name
-        The port (from, to), the message (row of the workload) or the host.
+        The port as (from, to), the message (row of the workload), or the host.
     field : str
         Field of the port, the message or its queue pair, or the host; or ``"<component>.<field>"`` for a field
         of a component's record, such as ``"Dcqcn.alpha"``.
     every_ps : int or None
         Sampling period; None records each change.
     is_rate : bool
-        Report the field's increase (bytes, or packets as their payload) over each period as a rate in bit/s.
+        Report the field's increase over each period as a rate in bit/s; packets count as their payload.
     is_share : bool
         Report that rate as a fraction of the port's rate.
     """
@@ -89,7 +89,7 @@ def queue(node: Hashable, peer: Hashable, every: Quantity | None = None) -> Prob
 @typed
 @_described
 def throughput(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
-    """Return a probe of the throughput from `node` to `peer`, all packets, in bit/s averaged over each period."""
+    """Return a probe of the throughput from `node` to `peer`: all packets, in bit/s averaged over each period."""
     return _probe(f"throughput {node}->{peer}", "port", (node, peer), "tx_bytes", every, is_rate=True)
 
 
@@ -101,7 +101,7 @@ def utilisation(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
 
 
 def every_link(network: Any, every: Quantity) -> list[Probe]:
-    """Return probes of the utilisation of each link, both ways, for `result.plot.tiers`.
+    """Return probes of every link's utilisation, both ways, for `result.plot.tiers`.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def every_link(network: Any, every: Quantity) -> list[Probe]:
 @typed
 @_described
 def goodput(flow: int, every: Quantity) -> Probe:
-    """Return a probe of a message's goodput, bit/s over each period: new payload at its receiver, in full packets."""
+    """Return a probe of a message's goodput: new payload in full packets at its receiver, in bit/s over each period."""
     return _probe(f"goodput {flow}", "flow", flow, "received_packets", every, is_rate=True)
 
 

@@ -4,8 +4,8 @@ A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float`, `Ints
 reference engine turns it into slotted Python objects, and the compiled engine into rows of a NumPy structured array
 with the same field names.
 
-A `Deadline` is a time in picoseconds at which the engine calls a handler: the field `alpha_timer_ps` is served by
-the handler `on_alpha_timer`. A handler arms it by writing a time and cancels it by writing `NEVER`.
+A `Deadline` is a time in picoseconds at which the engine calls a handler: for the field `alpha_timer_ps`, the handler
+`on_alpha_timer`. Handlers arm it by writing a time and cancel it by writing `NEVER`.
 
 >>> class Sender(Record):
 ...     rate_bps = Float(1e9)
@@ -37,12 +37,12 @@ __all__ = [
 NEVER = 2**62
 """A time later than any event (53 days of simulated time)."""
 
-_LONGEST = 2**16  # most entries of an array; every record of its kind, such as each queue pair's, has that many
+_LONGEST = 2**16  # most entries of an array; every record of its kind, such as each queue pair's, has them all
 
 BANNED_NAMES = frozenset(
     name for kind in (np.ndarray, np.void, np.record, np.generic) for name in dir(kind) if name[0] != "_"
 )
-"""Attributes of NumPy's arrays: a field of such a name would read differently interpreted and compiled."""
+"""Attributes of NumPy's arrays. A field with such a name would mean one thing interpreted and another compiled."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Field:
     is_bits: bool = False  # a set of the message's packets, one bit per packet
     name: str = ""
     length: int = 0  # entries of an array; 0 for a single number
-    is_feature: bool = False  # a second kernel is compiled for runs in which it is always 0
+    is_feature: bool = False  # runs in which it is always 0 have a kernel compiled without it
 
     @property
     def armed_name(self) -> str:
@@ -78,7 +78,7 @@ _described = describes(
 
 @_described
 def Int(default: int = 0, doc: str = "") -> int:
-    """Return a 64-bit integer field, typed as the value that the record's attribute will have; so do those below."""
+    """Return a 64-bit integer field. Like the functions below, it is typed as the attribute of a record."""
     return Field("i8", default, doc)  # type: ignore[return-value]
 
 
@@ -120,7 +120,7 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
 
 @_described
 def Bits(doc: str = "") -> Any:
-    """Return a field for a set of packets, in a `Transfer` record: a bit per packet, accessed through `rdmacc.bits`."""
+    """Return a field for a set of packets in a `Transfer` record: one bit per packet, used through `rdmacc.bits`."""
     return Field("i8", 0, doc, is_bits=True)
 
 
@@ -188,7 +188,7 @@ def _make_reset(fields: tuple[Field, ...]) -> Any:
 
 
 class Record(metaclass=_RecordMeta):
-    """A named set of typed fields. Subclass it and list the fields; several bases combine their fields."""
+    """A named set of typed fields. Subclass it and list the fields. With several bases, their fields are combined."""
 
     fields: ClassVar[tuple[Field, ...]]
     deadlines: ClassVar[tuple[Field, ...]]

@@ -1,8 +1,8 @@
-"""Parameters that scale with the network: a paper's constant, together with the link that it was chosen for.
+"""Parameters that scale with the network: a paper's constant, together with the network that it was chosen for.
 
-`Scaled("10Mbps", rate="10Gbps")` is 10 Mb/s where hosts have links of 10 Gb/s, 100 Mb/s where they have 100. Any
-numeric parameter may be `Scaled`. Every simulation first calls `Scheme.at`, which replaces it by the value for the
-network. A plain number is never scaled.
+`Scaled("10Mbps", rate="10Gbps")` is 10 Mb/s where hosts have 10 Gb/s links, and 100 Mb/s where they have 100 Gb/s
+links. Any numeric parameter may be `Scaled`. Every simulation first calls `Scheme.at`, which replaces it by the value
+for the network. A plain number is never scaled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Links:
     rate : quantity of rate
         Rate of the hosts' links; the highest, if they differ.
     rtt : quantity of time or callable
-        Largest base RTT between two hosts, or a function that computes it, which takes a while on a large network.
+        Largest base RTT between two hosts, or a function that computes it (slow on a large network).
     oversubscription : float or callable
         Rate of the hosts over that of the uplinks (:func:`rdmacc.topology.measures.uplink_shortage`), or a function
         that computes it.
@@ -80,7 +80,7 @@ class Scaled:
     least : number
         Lower bound of the scaled value.
     is_time : bool
-        The value is a time that shrinks as links get faster, like the transmission time of a packet.
+        Whether the value is a time that shrinks as links get faster, like the transmission time of a packet.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Scaled:
 
 
 def answer_timer(value: Quantity, rtts: int = 3) -> Scaled:
-    """Return a timer that waits for an answer: its source's value, or base RTTs where that is longer."""
+    """Return a timer that waits for an answer: the source's value or, if longer, a number of base RTTs."""
     time = time_ps(value, field="timer")
     return Scaled(time, rtt=time // rtts, least=time)
 

@@ -1,7 +1,7 @@
 """Scenarios: the arguments of `rdmacc.simulate` as one object, ready to run, cheap to create and to pickle.
 
-A scenario can be written to a TOML file and read back. The file lists the network and the messages row by row, so it
-needs no code except rdmacc and the classes of the scheme's components.
+A scenario can be written to a TOML file and read back. The file lists the network and the messages row by row, so
+reading it takes no code except rdmacc and the classes of the scheme's components.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Scenario(Named):
     Attributes
     ----------
     network : networkx.Graph or callable
-        The network, or a callable that builds it, such as ``functools.partial(rdmacc.star, 3)``, which is quick to send
-        to another process.
+        The network, or a callable that builds it, such as ``functools.partial(rdmacc.star, 3)``, which is faster to
+        send to another process.
     workload : DataFrame or callable
         The messages, or a callable that generates them.
     scheme, engine, seed, until, probes, faults, trace, explain, check
@@ -69,7 +69,7 @@ class Scenario(Named):
     check: bool | None = None
 
     def make_network(self) -> Graph:
-        """Return the network, built if need be."""
+        """Return the network, built if necessary."""
         return self.network() if callable(self.network) else self.network
 
     def messages(self) -> pd.DataFrame:
@@ -95,7 +95,7 @@ class Scenario(Named):
         Parameters
         ----------
         changes : keyword arguments
-            Arguments of `rdmacc.Simulation`, in place of the scenario's or beside them, such as ``trace=True``.
+            Further arguments of `rdmacc.Simulation`, such as ``trace=True``. They override the scenario's.
         """
         own: dict[str, Any] = {
             "engine": self.engine, "seed": self.seed, "probes": self.probes, "faults": self.faults, "trace": self.trace,
@@ -105,7 +105,7 @@ class Scenario(Named):
 
     @typed
     def to_toml(self, path: str | Path) -> Path:
-        """Write the scenario to a TOML file, including the network and the messages.
+        """Write the scenario, with the network and the messages, to a TOML file.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class Scenario(Named):
 
     @staticmethod
     def from_toml(path: str | Path) -> Scenario:
-        """Read the scenario from a TOML file that `to_toml` wrote.
+        """Read a scenario from a TOML file that `to_toml` wrote.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Scenario(Named):
         Raises
         ------
         ConfigError
-            If this is not such a file, or it names a component that is not imported.
+            If the file is not one of these, or names a component that is not imported.
         """
         try:
             content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -200,7 +200,7 @@ class Scenario(Named):
 
 
 def _fields_out(one: Any) -> dict[str, Any]:
-    """Return the fields of a probe or a fault, without None and tuples, which TOML lacks."""
+    """Return the fields of a probe or a fault for TOML: without None, and with lists in place of tuples."""
     fields = {each.name: getattr(one, each.name) for each in dataclasses.fields(one)}
     return {name: _listed(value) for name, value in fields.items() if value is not None}
 

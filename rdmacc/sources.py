@@ -1,7 +1,7 @@
-"""The text of the code that this process runs, as it was when it was imported, and what has been changed in memory.
+"""The text of the code that this process runs, as of its import, and what has since been changed in memory.
 
-Stored rows and compiled code are keyed by it. Python asks `_Notes` first where a module is: it notes the text, and what
-a module of rdmacc defines once it has run. A file that is edited later counts when it is imported again.
+Stored rows and compiled code are keyed by this text. `_Notes` is the first of Python's module finders: it records each
+module's text and what each module of rdmacc defines once it has run. Later edits of a file count from its next import.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).parent
-"""The folder of `rdmacc` itself."""
+"""The folder of `rdmacc`."""
 
 _ROOT = "rdmacc"
 _MAPPED = {name: PACKAGE / name if (PACKAGE / name).is_dir() else PACKAGE.parent / name
            for name in ("models", "experiments")}  # fmt: skip
-"""Packages that a checkout has next to `rdmacc`."""
+"""Packages that are next to `rdmacc` in a checkout."""
 
 _SITES = frozenset({"site-packages", "dist-packages"})
 _FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")]
@@ -39,14 +39,14 @@ _NO_MATTER = ("rdmacc.cli", "rdmacc.explorer", "rdmacc.show", "rdmacc.sweep")
 _MATTERS = ("rdmacc.sweep.tidy", "rdmacc.sweep.study_runs")
 
 _TEXTS: dict[str, str | None] = {}
-"""Hash of each module's text when it was imported, by name; None if that is not known."""
-_ON_DISK: dict[str, str] = {}  # the same of files of rdmacc that have not been imported, when they were first asked for
+"""Hash of each module's text when it was imported, by name; None if unknown."""
+_ON_DISK: dict[str, str] = {}  # the same for files of rdmacc that are not imported, when they were first read
 _DEFINED: dict[str, tuple[list[_Space], list[FunctionType], list[Any]]] = {}
-"""What modules of rdmacc defined when they had just run, by name."""
+"""What each module of rdmacc defined right after it had run, by name."""
 _CONTAINERS: dict[int, Any] = {}  # dictionaries and lists that modules defined, by identity
 _PARTS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _TAINTS: list[str] = []
-_OTHERS: dict[str, Any] = {}  # modules that are not the user's, as far as they have been met
+_OTHERS: dict[str, Any] = {}  # modules found not to be the user's, by name
 _BUILT_IN = frozenset(name for name in vars(builtins) if not name.startswith("__"))
 
 
@@ -60,7 +60,7 @@ def _digest(path: Path | str) -> str | None:
 
 @cache
 def is_installed(file: str) -> bool:
-    """Return whether a file belongs to Python or to an installed package, or is a command that one installs."""
+    """Return whether a file belongs to Python or to an installed package, or is a command installed by one."""
     path = Path(file)
     if not path.is_absolute():  # built-in or frozen
         return not path.exists()
@@ -79,7 +79,7 @@ def is_own(file: str) -> bool:
 
 
 class _Notes:
-    """Finds no module itself: notes the text of what the other finders find."""
+    """A module finder that delegates to the other finders, and records the text of what they find."""
 
     def __init__(self) -> None:
         self._installed: set[str] = set()
@@ -99,7 +99,7 @@ class _Notes:
         if top == _ROOT:
             text = _digest(str(spec.origin))
             if {_TEXTS.get(spec.name), _ON_DISK.get(spec.name)} - {None, text}:
-                taint(spec.name)  # others hold what it defined before, or keys its text
+                taint(spec.name)  # other modules hold its old definitions, or keys contain its old text
             _TEXTS[spec.name] = text
             _own_text.cache_clear()
             loader = spec.loader
@@ -121,7 +121,7 @@ class _Notes:
 
 @cache
 def git_commit() -> str:
-    """Return the checked-out commit of the package, with a plus if files differ; "" outside a checkout."""
+    """Return the package's checked-out commit, with a plus if files have been modified; "" outside a checkout."""
     root = PACKAGE.resolve().parent
 
     def git(*arguments: str) -> str:
@@ -140,7 +140,7 @@ def git_commit() -> str:
 
 
 def run_file(file: Path | str) -> None:
-    """Import a file of the user's, which may register schemes, as a module with its name."""
+    """Import a user's file, which may register schemes, as a module of that name."""
     name = Path(file).stem
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
@@ -153,7 +153,7 @@ def run_file(file: Path | str) -> None:
 
 
 class _Space(NamedTuple):
-    """A module, a class, a dictionary or a list: what it held when its module had just run, and what it holds now."""
+    """A module, a class, a dict or a list: what it held right after its module had run, and what it holds now."""
 
     name: str
     now: Any
@@ -161,13 +161,13 @@ class _Space(NamedTuple):
     size: int
 
     def changed(self) -> str:
-        """Return the name of what is another object now, or of what hides something; "" if there is nothing."""
+        """Return a name that is now bound to another object, or a new one that hides something; "" if there is none."""
         now: Any = dict(enumerate(self.now)) if isinstance(self.now, list) else self.now
         if any(map(is_not, map(now.get, self.held), self.held.values())):
             return next(f"{self.name}.{key}" for key, value in self.held.items() if now.get(key) is not value)
         is_class = not isinstance(now, dict)
         if len(now) <= self.size or not (is_class or "__name__" in now):
-            return ""  # what is registered later is none
+            return ""  # later registrations do not count
         for key in set(now) - set(self.held):
             if not key.startswith("_") if is_class else key in _BUILT_IN and not isinstance(now[key], ModuleType):
                 return f"{self.name}.{key}"
@@ -175,7 +175,7 @@ class _Space(NamedTuple):
 
 
 def _spaces(module: ModuleType) -> tuple[list[_Space], list[FunctionType], list[Any]]:
-    """Return what a module defines, and its functions with what can be changed inside them."""
+    """Return the spaces that a module defines, its functions, and the parts of them that can be changed."""
     name, functions = module.__name__, []
     own = {key: value for key, value in vars(module).items() if not key.startswith("__")}
     spaces = [_Space(name, vars(module), own, len(vars(module)))]
@@ -188,7 +188,7 @@ def _spaces(module: ModuleType) -> tuple[list[_Space], list[FunctionType], list[
             inside = (getattr(item, "__func__", item) for item in held.values())
             functions += [item for item in inside if isinstance(item, FunctionType)]
         elif isinstance(value, dict | list) and id(value) not in _CONTAINERS:
-            _CONTAINERS[id(value)] = value  # where it is defined; importers may come after what is registered later
+            _CONTAINERS[id(value)] = value  # only where it is defined: by an importer's turn, more may be registered
             held = dict(value if isinstance(value, dict) else enumerate(value))
         if held:
             spaces.append(_Space(f"{name}.{key}", value, held, len(value)))
@@ -196,7 +196,7 @@ def _spaces(module: ModuleType) -> tuple[list[_Space], list[FunctionType], list[
 
 
 def patched() -> str:
-    """Return what of rdmacc is not as its module defined it, or has been compiled when it was not; "" if nothing."""
+    """Return a name in rdmacc that has changed since its module defined it, or had when code was compiled, or ""."""
     for spaces, functions, parts in _DEFINED.values():
         for space in spaces:
             if changed := space.changed():
@@ -208,7 +208,7 @@ def patched() -> str:
 
 
 def taint(what: str) -> None:
-    """Note what this process holds in two versions: from now on, nothing that it computes or compiles is stored."""
+    """Record that this process holds two versions of something, so it must no longer store results or compiled code."""
     _TAINTS.append(what)
 
 
@@ -217,12 +217,12 @@ def taint(what: str) -> None:
 
 @cache
 def _files() -> dict[str, tuple[str, Path]]:
-    """Return the module and the path of each file of rdmacc, by its name from the package's folder."""
+    """Return the module and the path of each file of rdmacc, by its path within the package."""
     found = {}
     for prefix, folder in {"": PACKAGE, **_MAPPED}.items():
         for path in folder.rglob("*"):
             name = "/".join((*filter(None, [prefix]), *path.relative_to(folder).parts))
-            counts = path.suffix in _READ or (path.suffix == ".toml" and not prefix)  # the ledger's judge results
+            counts = path.suffix in _READ or (path.suffix == ".toml" and not prefix)  # experiments' only judge results
             if counts and (prefix or name.partition("/")[0] not in _MAPPED):
                 module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
                 found[name] = (f"{_ROOT}.{module}" if path.suffix == ".py" else name, path)
@@ -230,7 +230,7 @@ def _files() -> dict[str, tuple[str, Path]]:
 
 
 def own_text(counts: Callable[[str], bool]) -> str:
-    """Return a hash of the text of those files of rdmacc whose names, such as ``rules/pfc.py``, count."""
+    """Return a hash of the text of the files of rdmacc for whose names, such as ``rules/pfc.py``, `counts` is true."""
     return _own_text(tuple(filter(counts, _files())))
 
 
@@ -250,10 +250,10 @@ def _own_text(names: tuple[str, ...]) -> str:
 
 
 def user_sources() -> dict[str, str | None]:
-    """Return a hash of the text of each module that is imported and is neither installed nor of rdmacc, by name.
+    """Return a hash of the text of each imported module that is neither installed nor part of rdmacc, by name.
 
-    The script is ``__main__``, without one what ``python -c`` was given; each cell of a notebook has a name of its own.
-    None where the text that was imported is not known.
+    ``__main__`` is the script, or the code given to ``python -c``; each cell of a notebook has its own entry. The hash
+    is None if the imported text is unknown.
     """
     found = {}
     for name, module in list(sys.modules.items()):
@@ -289,7 +289,7 @@ def _text(name: str, file: str) -> str | None:
 
 
 def _is_as_compiled(name: str, file: str) -> bool:
-    """Return whether a module that was imported before rdmacc is still the file that Python compiled, if it tells."""
+    """Return whether the file of a module imported before rdmacc has not changed since Python compiled it, if known."""
     try:
         head = Path(str(getattr(sys.modules[name], "__cached__", None))).read_bytes()[:16]
         about = Path(file).stat()
@@ -300,7 +300,7 @@ def _is_as_compiled(name: str, file: str) -> bool:
 
 
 def are_current(sources: Mapping[str, str | None]) -> bool:
-    """Return whether modules have the text that `user_sources` found: imported ones, or the files to be imported."""
+    """Return whether modules, or the files that an import would read, still have the text that `user_sources` found."""
     now = user_sources()
     for name, text in sources.items():
         if name in now:
@@ -312,7 +312,7 @@ def are_current(sources: Mapping[str, str | None]) -> bool:
 
 
 def _text_to_import(name: str) -> str | None:
-    """Return a hash of the text of a module, or a package, that is not imported, and import nothing for it."""
+    """Return a hash of the text of a module or package that is not imported, without importing anything."""
     path, parts = None, name.split(".")
     for number in range(len(parts)):
         spec = PathFinder.find_spec(".".join(parts[: number + 1]), path)
@@ -323,7 +323,7 @@ def _text_to_import(name: str) -> str | None:
 
 
 def installed_text(packages: Iterable[str]) -> dict[str, str]:
-    """Return a hash of the text of each installed package that is not rdmacc, by name."""
+    """Return a hash of the text of each given installed package, by name."""
     found = {}
     for name in sorted(set(packages)):
         spec = importlib.util.find_spec(name)
@@ -337,10 +337,10 @@ def installed_text(packages: Iterable[str]) -> dict[str, str]:
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a package that imports its names when they are first asked for.
+    """Return `__getattr__`, `__dir__` and `__all__` of a package that imports its names on first use.
 
-    The package's stub lists them: ``from rdmacc.topology import star as star`` says where a name is from, to type
-    checkers and to `__getattr__`. pandas and networkx take most of the time of an import, and not all need them.
+    The package's stub lists them: ``from rdmacc.topology import star as star`` tells type checkers and `__getattr__`
+    where a name comes from. Most of an import's time goes to pandas and networkx, which not every use needs.
     """
     stub = ast.parse(Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_bytes())
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
@@ -354,7 +354,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         if own not in modules and name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         collects = gc.isenabled()
-        gc.disable()  # to look for garbage among a library's objects takes a sixth of a first result
+        gc.disable()  # scanning a library's objects for garbage would take a sixth of the time to a first result
         try:
             value: Any = import_module(own if own in modules else home[name])
         finally:

@@ -6,7 +6,7 @@ The engines own these fields. A handler may read all of them; those that it may 
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
 # Kinds of packets. NONE marks a reply that no handler filled in, so nothing is sent.
-# REQUEST is a packet that a sender sends besides data, RETURN a trimmed packet that a switch returned to its sender.
+# REQUEST is any packet but data that a sender sends, RETURN a trimmed packet that a switch returned to its sender.
 NONE, DATA, ACK, NAK, CNP, CREDIT, REQUEST, ADVERT, RETURN, PAUSE, RESUME = range(11)
 KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert", "return", "pause", "resume")
 

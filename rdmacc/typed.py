@@ -51,7 +51,7 @@ _RENAMED = {
 
 @dataclass(frozen=True)
 class _Kind:
-    """The values that an annotation allows: a test, and words that follow "must be"."""
+    """The values that an annotation allows: a test, and a phrase that follows "must be"."""
 
     accepts: Callable[[Any], bool]
     words: str
@@ -72,7 +72,7 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Check the names of the arguments of each call, not their types, which the function checks with better words.
+    """Check the names of the arguments of each call, but not their types, for which the function has better messages.
 
     >>> @named
     ... def wait(jitter):
@@ -87,7 +87,7 @@ def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 def _checking(function: Callable[_P, _R], has_types: bool) -> Callable[_P, _R]:
     code: Any = getattr(function, "__code__", None)
-    most = code.co_argcount if code else 0  # with fewer, by position alone, all names are right
+    most = code.co_argcount if code else 0  # with up to this many, all by position, there is nothing to check
 
     @wraps(function)
     def checked(*given: _P.args, **by_name: _P.kwargs) -> _R:
@@ -171,7 +171,7 @@ def _fields(kind: type[Any]) -> list[tuple[str, _Kind]]:
 
 
 _BRACKETS = re.compile(r"\b((?:nx|pd)\.\w+)\[[^][]*\]")
-"""Classes whose annotations take brackets, which few of them do when a program runs."""
+"""Annotations with brackets that most of these classes accept only in type checking, not at run time."""
 
 
 class _Names(dict[str, Any]):
@@ -203,7 +203,7 @@ def _allowed(value: Any, names: Mapping[str, Any]) -> _Kind:
 
 
 def _container(kind: Any, held: Sequence[_Kind], is_fixed: bool) -> _Kind:
-    """Return what a class allows, whose instances hold values of some kinds: a `fixed` tuple one of each."""
+    """Return what a container class allows, given the kinds of its elements; a fixed tuple has one element of each."""
     if issubclass(kind, tuple) and held and is_fixed:
         words = f"a tuple ({', '.join(one.words for one in held)})"
         return _Kind(lambda given: _is_tuple_of(given, held), words)
@@ -267,7 +267,7 @@ def _are_numbers(given: Any) -> bool:
 
 
 _PLAIN = (str, int, float, complex, bytes, list, tuple, dict, set, NoneType, np.generic)
-"""Aliases whose values mean more than their type."""
+"""Types whose values an error shows; for any other, it shows the type's name."""
 _ANYTHING = _Kind(lambda _: True, "anything")
 _NUMBER = _Kind(lambda given: isinstance(given, Real | Decimal) and not isinstance(given, bool | np.bool_), "a number")
 _PATH = _Kind(lambda given: isinstance(given, str | PathLike) and "\0" not in str(given), "a path")

@@ -1,4 +1,4 @@
-"""Applications on the simulated network: SimPy processes of a user's own that send messages and wait for them.
+"""Applications on the simulated network: a user's SimPy processes send messages and wait for them.
 
 >>> import rdmacc, simpy
 >>> env = simpy.Environment()
@@ -45,14 +45,14 @@ _TAKEN: WeakSet[simpy.Environment] = WeakSet()
 
 
 class Sending(simpy.Event):
-    """A message that has been sent: an event that happens when it is delivered or has failed.
+    """A message that has been sent: an event that happens when the message is delivered or fails.
 
-    Its value is a `Completion`. It works with `any_of`, `all_of`, `timeout` and interrupts like any event of SimPy.
+    Its value is a `Completion`. It works with `any_of`, `all_of`, `timeout` and interrupts like any SimPy event.
 
     Attributes
     ----------
     message : int
-        Its label, as in `result.flows`.
+        The message's label, as in `result.flows`.
     """
 
     def __init__(self, env: simpy.Environment, message: int) -> None:
@@ -63,9 +63,9 @@ class Sending(simpy.Event):
 class Live:
     """A network on which SimPy processes send messages.
 
-    The processes run on their environment; whenever all that is due at its time has run, the network is simulated up
-    to the processes' next event, or to the next end of a message. A process learns of an end 1 ps after it, so that
-    what happens at an instant never depends on what is sent in answer: all times are those of `workload`, run alone.
+    The processes run on their environment. Once everything due at the current time has run, the network is simulated up
+    to the processes' next event or the next end of a message. A process learns of an end 1 ps later, so a message sent
+    in response never affects the instant of the end. All times are the same as when `workload` is simulated alone.
 
     Parameters
     ----------
@@ -74,28 +74,28 @@ class Live:
     scheme : str or Scheme
         What runs on hosts and switches.
     env : simpy.Environment, optional
-        The processes' environment, at time 0; default: a new one, as `env`.
+        The processes' environment, at time 0. Default: a new one.
     unit : quantity of time
-        One unit of the environment's time. With picoseconds, whole numbers, all is exact; with another one, times are
-        rounded to whole picoseconds as messages are sent.
+        One unit of the environment's time. Whole numbers of picoseconds are exact; in any other unit, times are rounded
+        to whole picoseconds when messages are sent.
     workload : DataFrame, optional
-        Other traffic, which is known from the start.
+        Other traffic, known from the start.
     priorities : iterable of int
-        Classes of the messages to come, for which PFC's buffers need room; without any, the scheme's.
+        Classes of the messages that will be sent, for which PFC reserves buffer space. Default: the scheme's.
     engine, seed, probes, faults, trace, check
-        As of `Simulation`.
+        As in `Simulation`.
 
     Attributes
     ----------
     env : simpy.Environment
         The environment.
     simulation : Simulation
-        The simulation of the network. It may lag behind the environment while no message is on its way.
+        The simulation of the network. It may lag behind the environment while no message is in flight.
 
     Raises
     ------
     ConfigError
-        If an argument is invalid, or the environment has a network or does not begin at time 0.
+        If an argument is invalid, or the environment already has a network or is not at time 0.
     """
 
     @named
@@ -128,9 +128,9 @@ class Live:
         _TAKEN.add(self.env)
         self._sendings: dict[int, Sending] = {}
         self._wakes_at: Any = None
-        """When the network resumes, if that is scheduled."""
+        """When the network is scheduled to resume; None if it is not."""
         self._spare: simpy.Event | None = None
-        """An event that has happened, to be scheduled again."""
+        """An event that has happened and can be reused."""
 
     @property
     def now_ps(self) -> int:
@@ -157,17 +157,17 @@ class Live:
         Returns
         -------
         Sending
-            The event of its end; yield it to wait. Its value is a `Completion`, with `has_failed` and its times.
+            The event of its end. Yield it to wait; its value is a `Completion`, with `has_failed` and the times.
 
         Raises
         ------
         ConfigError
-            As from `Simulation.send`.
+            As in `Simulation.send`.
         """
         env = self.env
         now, earliest_ps = env.now, self.simulation.engine.earliest_ps
         start_ps = now if type(now) is int and self._unit_ps == 1 else self._ps(now)
-        if start_ps < earliest_ps:  # rounded, now may be before the network's time
+        if start_ps < earliest_ps:  # rounding may put it before the network's time
             start_ps = earliest_ps
         message = self.simulation.send_at(src, dst, size, start_ps, priority, earliest_ps)
         sending = self._sendings[message] = Sending(env, message)
@@ -176,7 +176,7 @@ class Live:
         return sending
 
     def result(self) -> Result:
-        """Return the result so far: flows, counters and probes up to the end of the last message that has ended."""
+        """Return the result so far: flows, counters and probes up to the most recent end of a message."""
         return self.simulation.result()
 
     def _ps(self, time: Any) -> int:
@@ -195,7 +195,7 @@ class Live:
         self._spare = event
         env = self.env
         now, upcoming = env.now, env.peek()
-        if self._wakes_at != now:  # an earlier one has come between
+        if self._wakes_at != now:  # superseded by an earlier one
             return
         self._wakes_at = None
         if not self._sendings:

@@ -48,8 +48,6 @@ def simulate(
 ) -> Result:
     """Simulate a workload on a network under a scheme.
 
-    Parameters are those of `Simulation` and of its `run`.
-
     Parameters
     ----------
     network : Graph
@@ -71,7 +69,8 @@ def simulate(
     trace : bool
         Record every packet's events, for `Result.packet_trace`.
     explain : bool or sequence of hashable
-        Record what explains completion times, for `Result.explain`; or the messages to explain; see `Simulation`.
+        True records what explains completion times, for `Result.explain`; a list names the messages to explain; see
+        `Simulation`.
     check : bool, optional
         Catch errors in handlers; see `Simulation`. Default: only for handlers from outside the package.
     order : str
@@ -81,10 +80,10 @@ def simulate(
     progress : bool, optional
         Show a progress bar; by default only if the run takes more than a second.
     checkpoint : str or Path, optional
-        File to which the state is written on the way. If it is there, the run goes on from it. So a run that was killed
-        goes on when the same call is made again. It is deleted as the result is returned, and kept after an exception.
+        File to which the state is written during the run. If it exists, the run continues from it, so the same call
+        resumes a run that was killed. It is deleted when the result is returned, and kept after an exception.
     every : float or str
-        Wall time between two checkpoints: seconds, or such as "10min".
+        Wall time between two checkpoints, in seconds or as a string such as "10min".
 
     Returns
     -------
@@ -125,10 +124,10 @@ def simulate_many(
     check: bool | None = None,
     threads: int = 1,
 ) -> Iterator[Result]:
-    """Simulate workloads under schemes with seeds, one after another: each workload under each scheme with each seed.
+    """Simulate every combination of workload, scheme and seed, one after another.
 
-    Results are those of `simulate`. A short run takes a third of the time, because what runs have in common is made
-    once.
+    Results are the same as those of `simulate`. A short run takes a third of the time, because what the runs have in
+    common is set up only once.
 
     Parameters
     ----------
@@ -139,20 +138,19 @@ def simulate_many(
     schemes : str, Scheme or iterable
         One scheme, or several.
     seeds : int or iterable of int
-        How many seeds from 0 on, or a list of them.
+        Number of seeds, counted from 0, or a list of them.
     engine, until, probes, faults, check, threads
         As in `simulate`.
 
     Returns
     -------
     iterator of Result
-        The seeds of the first scheme, those of the next one, and then those of the next workload. A frame of a result
-        is built when it is asked for.
+        Ordered by workload, then by scheme, then by seed. The frames of a result are built on demand.
 
     Raises
     ------
     ConfigError
-        If an argument is invalid; what is wrong with a workload when its turn comes.
+        If an argument is invalid. An invalid workload raises it when its turn comes.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _S = TypeVar("_S", bound=Running)
 
 
 def forked(one: _S, faults: Sequence[Fault], parameters: Mapping[str, Any], seed: int | None) -> _S:
-    """Return an independent copy, with other faults, parameters or chance from now on."""
+    """Return an independent copy, with new faults, parameters or random numbers from now on."""
     if not isinstance(faults, Sequence):
         raise ConfigError("faults", faults, "a list")
     if not isinstance(parameters or {}, Mapping):
@@ -56,7 +56,7 @@ def forked(one: _S, faults: Sequence[Fault], parameters: Mapping[str, Any], seed
         twin._repeats = None  # it has run under two schemes
     if "_progress" in vars(one):
         twin._progress = copy(one._progress)
-        twin._progress._plan = plan  # a copy leaves it out, as a file does
+        twin._progress._plan = plan  # copies leave it out, as pickles do
     twin._fault_events = one._fault_events.copy(plan, one.now_ps)
     twin.engine = one.engine.fork(plan)
     return twin
@@ -85,7 +85,7 @@ def loaded(kind: type[_S], state: dict[str, Any]) -> _S:
 
 
 def _scenario(one: Running) -> str:
-    """Return a hash of a scenario, the same however far it has run."""
+    """Return a hash of a scenario that does not depend on how far it has run."""
     plan = one.plan
     work, given = one._sent.frame(one._sent.first), one._plan_of.keywords
     parts = [plan.fabric.names, plan.fabric.port_peer.tolist(), plan.fabric.port_rate_bps.tolist()]
@@ -95,7 +95,7 @@ def _scenario(one: Running) -> str:
 
 @typed
 def resumed(one: _S, checkpoint: str | Path, every: float | str) -> _S:
-    """Return a simulation that writes checkpoints, from its checkpoint if there is one."""
+    """Return a simulation that writes checkpoints, restored from the file if it exists."""
     every_s, simulation, part = checkpoints.seconds(every), one, checkpoints.part_of(checkpoint)
     try:
         part.touch()

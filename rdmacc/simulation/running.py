@@ -1,4 +1,4 @@
-"""A plan on an engine, run in steps: between them come faults, checks for deadlocks, progress, messages sent."""
+"""A plan on an engine, run in steps. Between steps come faults, deadlock checks, progress and sent messages."""
 
 import logging
 import math
@@ -27,13 +27,13 @@ from rdmacc.units import Quantity, format_size, time_ps
 
 _log = logging.getLogger(__name__)
 IS_QUIET = ContextVar("is_quiet", default=False)
-"""Whether simulations in this thread give no warnings."""
+"""Whether to suppress the warnings of simulations in this thread."""
 
 _SLICE_PS = time_ps("1ms")
 """Simulated time between two checks for a deadlock."""
 
 _EXPLAINED_BYTES = 12 * ROW.itemsize
-"""Size of a data packet's trace rows if it crosses two links and is acknowledged."""
+"""Size of the trace rows of a data packet that crosses two links and is acknowledged."""
 _MOST_BYTES = 2**34
 """Most memory that explanations may take."""
 
@@ -41,9 +41,9 @@ _FIRST_STEP_PS = time_ps("20us")
 _FEW_HOSTS = 1_000
 """With fewer hosts, the first step is longer in proportion."""
 _STEP_S = 0.1, 0.5
-"""CPU time of a step within a slice, in seconds; after each step, progress is shown and Ctrl-C takes effect.
+"""Range of a step's CPU time within a slice, in seconds. After each step, progress is shown and Ctrl-C takes effect.
 
-By the wall time, steps became ever shorter where a process waits for the CPU."""
+Wall time would make steps ever shorter on a machine where the process waits for the CPU."""
 _FEW_EVENTS = 10_000
 """Steps are not shortened below this many events."""
 
@@ -51,7 +51,7 @@ _FEW_EVENTS = 10_000
 def is_checked(scheme: Scheme, check: bool | None) -> bool:
     """Return whether to check a scheme's handlers at run time: by default, only those from outside the package.
 
-    They stay checked after a clean run, because in the next run an index may be out of range.
+    They stay checked after a clean run, because an index may be out of range in the next one.
     """
     if check is not None:
         return check
@@ -62,9 +62,9 @@ class Running:
     """A plan that runs on an engine."""
 
     _plan_of: partial[Plan]
-    """Makes the plan of a workload; set only where messages can be sent."""
+    """Makes the plan of a workload; only set if messages can be sent."""
     _stop_ps = NEVER
-    """Where it was asked to stop."""
+    """The time at which it was asked to stop."""
     _after_step: Callable[[Any], None] | None = None
 
     def __init__(self, plan: Plan, engine: str, order: str, threads: int, begin: float) -> None:
@@ -90,7 +90,7 @@ class Running:
 
     @property
     def earliest_ps(self) -> int:
-        """The first time at which a message can start: now, or just after it if the last message ended now."""
+        """The earliest time at which a message can start: now, or 1 ps later if the last message ended now."""
         return self.engine.earliest_ps
 
     @property
@@ -118,7 +118,7 @@ class Running:
         return until_ps
 
     def _run_some(self, until_ps: int, progress: bool | None = False) -> bool:
-        """Run to a time or to the first end of an awaited message; return whether one has ended."""
+        """Run to a time or to the first end of an awaited message; return whether a message has ended."""
         begin, self._stop_ps = time.perf_counter(), until_ps
         bar, is_endless = self._progress_bar(until_ps, progress), until_ps == NEVER
         try:
@@ -178,7 +178,7 @@ class Running:
             self._fault_events.note_plan(self.plan)
 
     def ends_until(self, until_ps: int) -> list[Completion]:
-        """Run until a sent message ends, or to `until_ps` without its events; return all that have ended."""
+        """Run until a sent message ends, or up to but not including `until_ps`; return all messages that have ended."""
         sent, engine, ended = self._sent, self.engine, list[Completion]()
         if not sent.fresh:
             self._next_ends(until_ps)
@@ -187,11 +187,11 @@ class Running:
         return ended
 
     def _next_ends(self, until_ps: int) -> list[int]:
-        """Run to the end of the instant at which an awaited message ends; return all that have ended."""
+        """Run to the end of the instant at which an awaited message ends; return all messages that have ended."""
         engine, found = self.engine, list[int]()
         while True:
             begin = time.perf_counter()
-            engine.run(min(until_ps, self._fault_events.next_ps, engine.now + _SLICE_PS))  # most ends are near
+            engine.run(min(until_ps, self._fault_events.next_ps, engine.now + _SLICE_PS))  # most ends come soon
             self._wall_s += time.perf_counter() - begin
             if not engine.ended and engine.now < until_ps and engine.unfinished:
                 self._let_faults_happen()
@@ -223,7 +223,7 @@ class Running:
             )  # fmt: skip
 
     def _run_to(self, stop_ps: int, upcoming_ps: int, bar: LateBar, until_ps: int) -> None:
-        """Run to the end of a slice, in steps whose length only affects how often progress is shown."""
+        """Run to the end of a slice in steps; their length affects only how often progress is shown."""
         short_s, long_s = _STEP_S
         while self.now_ps < stop_ps and not self.is_finished and not self.engine.ended:
             begin, known = time.process_time(), self.engine.events
@@ -260,7 +260,7 @@ class Running:
 
     def _progress_bar(self, until_ps: int, progress: bool | None) -> LateBar:
         total, bar_format = round(until_ps / 1e6, 3), None
-        if until_ps == NEVER:  # counts bytes, because one long message may take most of the time
+        if until_ps == NEVER:  # counts bytes, because one long message may take most of the run
             total, bar_format = 0, "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]"
         if progress not in (None, True, False):
             raise ConfigError("progress", progress, "True, False or None")
@@ -281,10 +281,10 @@ class Running:
 
 
 def _repeated(engine: str, order: str, threads: int, stop_ps: int, plan: Plan, until_ps: int) -> RunOutcome:
-    """Repeat a run up to a time, with another plan's trace; it had stopped before `stop_ps`."""
+    """Repeat a run that was stopped at `stop_ps`, up to a time, with the trace that another plan asks for."""
     check_memory(plan)
     simulation = Running(plan, engine, order, threads, time.perf_counter())
-    with suppress(SimulationError):  # the run to explain may have ended so, too
+    with suppress(SimulationError):  # the original run may have failed in the same way
         simulation._run_some(min(until_ps, stop_ps), None)
     return simulation.engine.outcome()
 

@@ -1,4 +1,4 @@
-"""A simulation that goes on step by step: run to a time, send messages, fork, write to a file."""
+"""A simulation controlled step by step: run to a time, send messages, fork, write to a file."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ class Simulation(Running):
     network : networkx.Graph
         Network, from a builder in `rdmacc.topology` or your own graph (see `rdmacc.topology.validate`).
     workload : pandas.DataFrame, Schedule or Recipe
-        Messages, one row each (see `rdmacc.workload`), or a `rdmacc.workload.schedule.Schedule` of them,
-        or its `Recipe`.
+        Messages, one row each (see `rdmacc.workload`); a `rdmacc.workload.schedule.Schedule`; or its `Recipe`.
     scheme : str or Scheme
         What runs on hosts and switches.
     engine : {"auto", "compiled", "simpy"}
@@ -52,20 +51,20 @@ class Simulation(Running):
     trace : bool
         Record every packet's events, for `result.packet_trace`.
     explain : bool or sequence of hashable
-        What `result.explain` needs: True records what kept packets from being sent, of all messages. Otherwise nothing
-        is recorded, and `result.explain` runs the simulation again, once for all messages in a list of labels.
+        True records what held packets back, for all messages, as `result.explain` needs. Otherwise nothing is recorded,
+        and `result.explain` repeats the simulation; given a list of labels, once for all of them.
     check : bool, optional
         Catch errors in handlers: exceptions, division by zero, an index or packet number out of range, a number that a
-        field cannot hold, an endless loop, and values that an engine cannot use, such as a rate that is not a number.
-        Results are the same; a run takes up to a sixth longer. Default: only for a scheme with a component from outside
-        the package, such as one defined in a notebook.
+        field cannot hold, an endless loop, and values that an engine cannot use, such as a rate of NaN. Results are the
+        same; a run takes up to a sixth longer. Default: only for a scheme with a component from outside the package,
+        such as one defined in a notebook.
     order : {"auto", "time", "windows"}
-        The order in which the compiled engine processes events: "time", strictly by time; "windows", one node at a
-        time, each for as long as the shortest link's delay. "auto" chooses windows for large networks, where they are
-        faster. Results are the same.
+        The order in which the compiled engine processes events: "time" is strictly by time; "windows" takes one node
+        after another, each for as long as the shortest link's delay. "auto" chooses windows for large networks, where
+        they are faster. Results are the same.
     threads : int
-        Number of threads that share the nodes of a window. More than one pays off from about a thousand hosts, given
-        as many processors. Results are the same. Without windows a single thread runs, and `result.provenance` says
+        Number of threads that share the nodes of a window. More than one pays off from about a thousand hosts, if there
+        are as many processors. Results are the same. Without windows a single thread runs, and `result.provenance` says
         why.
 
     Raises
@@ -113,7 +112,7 @@ class Simulation(Running):
 
     @property
     def workload(self) -> pd.DataFrame:
-        """All messages, those sent so far too: `simulate` with this workload gives the same times."""
+        """All messages, including those sent so far: `simulate` with this workload gives the same times."""
         return self._sent.frame()
 
     def run(self, until: Quantity | None = None, *, progress: bool | None = None) -> Result:
@@ -124,7 +123,7 @@ class Simulation(Running):
         until : quantity of time, optional
             Stop before the events of this time. Default: run until every message is finished.
         progress : bool, optional
-            Show a progress bar with the time left: simulated time if `until` is given, else delivered bytes.
+            Show a progress bar with the time left: of simulated time if `until` is given, otherwise of delivered bytes.
             Default: only if the run takes more than a second.
 
         Returns
@@ -137,29 +136,28 @@ class Simulation(Running):
         DeadlockError
             If ports wait on each other in a cycle that nothing will resolve.
         StalledError
-            If messages are unfinished and nothing, or only futile retries, is left to happen
-            (`rdmacc.engine.stalls`).
+            If messages are unfinished and no events are left, or only futile retries (`rdmacc.engine.stalls`).
         ConfigError
-            If `until` is not a time, or is past.
+            If `until` is not a time, or is in the past.
         HandlerError
             If a handler raises an exception or writes a value that an engine cannot use.
         LivelockError
             If time does not advance, for example because a handler keeps setting a timer to now.
         KeyboardInterrupt
-            On Ctrl-C. Like the errors above, it holds the result so far as `result`; calling `run` continues from
+            On Ctrl-C. Like the errors above, it has the result so far as `result`; calling `run` again continues from
             there.
         """
         return self.to(until, progress)
 
-    # Messages that are sent while it runs
+    # Messages sent while it runs
 
     @named
     def send(
         self, src: Hashable, dst: Hashable, size: Quantity, *, at: Quantity | None = None, priority: int | None = None
     ) -> int:
-        """Send a message that the workload does not have, now or later.
+        """Send a message in addition to the workload, now or later.
 
-        Times are the same as if the workload had had the message from the start, with this start: see `workload`.
+        Times are the same as if the workload had contained the message, with this start time, from the beginning.
 
         Parameters
         ----------
@@ -170,8 +168,8 @@ class Simulation(Running):
         at : quantity of time, optional
             When it starts; default: `earliest_ps`.
         priority : int, optional
-            Class of its packets; default: the scheme's. With PFC, switches have room for the classes of the messages
-            at the start, and for those that `workload.open_work` names.
+            Class of its packets; default: the scheme's. With PFC, switches reserve room for the classes of the initial
+            messages and for those given to `workload.open_work`.
 
         Returns
         -------
@@ -181,22 +179,23 @@ class Simulation(Running):
         Raises
         ------
         ConfigError
-            For an unknown host, a size below 1 byte, a time in the past, a class without room, or a simulation to
-            which no message can be added: one with computation, paths or queue pairs of its own, or explained.
+            For an unknown host, a size below 1 byte, a time in the past, a class without room, or a simulation that
+            accepts no messages: one that is explained, or whose workload has computation, paths or assigned queue
+            pairs.
         """
         earliest_ps = self.engine.earliest_ps
         start_ps = earliest_ps if at is None else time_ps(at, field="at")
         return self.send_at(src, dst, size, start_ps, priority, earliest_ps)
 
     def run_until(self, message: int) -> Completion:
-        """Run until a message is delivered or has failed.
+        """Run until a message is delivered or fails.
 
-        Returns 1 ps after it, with all done that happened at its instant: what is sent in answer starts then.
+        Returns 1 ps later, when everything at that instant has happened. A message sent in response starts then.
 
         Parameters
         ----------
         message : int
-            Its label: what `send` has returned, or a row of the workload.
+            Its label: what `send` returned, or a row of the workload.
 
         Returns
         -------
@@ -208,18 +207,18 @@ class Simulation(Running):
         ConfigError
             If there is no such message.
         SimulationError
-            As from `run`.
+            As in `run`.
         """
         number = self._sent.number(message)
         if not self._sent.is_over(self.engine, number):
-            if number < self._sent.first:  # the others are awaited since they were sent
+            if number < self._sent.first:  # sent messages are already awaited
                 self.engine.await_end(number)
             while number not in self._next_ends(NEVER):
                 pass
         return self._sent.completion(self.engine, number)
 
     def next_completion(self, until: Quantity | None = None) -> Completion | None:
-        """Run until the next message of those sent is delivered or has failed.
+        """Run until the next of the sent messages is delivered or fails.
 
         Parameters
         ----------
@@ -229,14 +228,15 @@ class Simulation(Running):
         Returns
         -------
         Completion or None
-            Its times; messages that ended earlier come first, each once. None if none is left, or none ended in time.
+            Its times; each message is returned once, in the order of the ends. None if no message is left, or none
+            ended before `until`.
 
         Raises
         ------
         ConfigError
-            If `until` is not a time, or is past.
+            If `until` is not a time, or is in the past.
         SimulationError
-            As from `run`.
+            As in `run`.
         """
         until_ps = self._until_ps(until)
         if not self._sent.fresh and self._sent.has_outstanding:
@@ -250,19 +250,19 @@ class Simulation(Running):
         parameters: Mapping[str, Any] = MappingProxyType({}),
         seed: int | None = None,
     ) -> Self:
-        """Return an independent copy, which goes on from here: what one does, the other does not see.
+        """Return an independent copy that continues from here.
 
         The compiled engine copies its tables. The SimPy engine runs again to this point, event for event.
 
         Parameters
         ----------
         faults : sequence of Fault
-            Links that fail or are slow, and pause storms, from now on.
+            Link failures, slow links and pause storms from now on.
         parameters : mapping
             New values of components' parameters from now on, by name as in `Scheme.replace`. What handlers have already
-            computed from the old values stays as it is, such as the first rate of a queue pair of the workload.
+            computed from the old values stays as it is, such as the initial rate of a queue pair of the workload.
         seed : int, optional
-            Seed of what is drawn from now on: marks, losses, jitter, what handlers draw. Paths that hosts and switches
+            Seed of everything random from now on: marks, losses, jitter, handlers' draws. Paths that hosts and switches
             choose by a hash stay as they are.
 
         Returns
@@ -273,8 +273,8 @@ class Simulation(Running):
         Raises
         ------
         ConfigError
-            If a fault acts from the start, or in the past; if `seed` is none; if a parameter changes more than what
-            handlers read, such as records, buffers or base times; for the SimPy engine with processes of one's own.
+            If a fault begins at time 0 or in the past; if `seed` is invalid; if a parameter affects more than handlers'
+            reads, such as records, buffers or base times; on the SimPy engine with a user's processes.
         """
         return forked(self, faults, parameters, seed)
 
@@ -287,28 +287,28 @@ class Simulation(Running):
 
     @typed
     def save(self, path: str | Path) -> None:
-        """Write a checkpoint, from which `Simulation.load` goes on, in another process too.
+        """Write a checkpoint, from which `Simulation.load` continues, also in another process.
 
         Parameters
         ----------
         path : str or Path
-            The file; it is replaced in one step, once all is written.
+            The file. It is replaced atomically once everything is written.
 
         Raises
         ------
         ConfigError
             On the SimPy engine.
         OSError
-            If the file cannot be written; an earlier one is kept.
+            If the file cannot be written. An existing file is kept.
         """
         save(self, path)
 
     @classmethod
     @typed
     def load(cls, path: str | Path) -> Self:
-        """Return the simulation that a checkpoint holds: it goes on as the one that wrote it.
+        """Return the simulation stored in a checkpoint. It continues exactly like the one that wrote it.
 
-        The file is unpickled: load only your own.
+        The file is unpickled, so load only files that you trust.
 
         Parameters
         ----------
@@ -318,6 +318,6 @@ class Simulation(Running):
         Raises
         ------
         ConfigError
-            If the file is damaged, or was written by other code, versions or components; the error says which.
+            If the file is damaged, or was written with different code, versions or components; the error says which.
         """
         return loaded(cls, checkpoints.read(path))
