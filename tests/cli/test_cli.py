@@ -254,10 +254,7 @@ class FakeSweep:
             ("run", "dart.fig99"),
             "'dart.fig99': must be the name of an experiment or of a group; did you mean 'dart.fig9'",
         ),
-        (
-            ("verify", "dar"),
-            "'dar': must be the name of an experiment or of a group; did you mean 'dart'?",
-        ),
+        (("verify", "dar"), "'dar': must be the name of an experiment or of a group; did you mean 'dart'?"),
         (
             ("run", "dart.fig2", "--set", "alpha"),
             "--set = 'alpha': must be of the form KEY=VALUE, such as alpha_period_ps",

@@ -21,9 +21,7 @@ FEW = settings(max_examples=settings.default.max_examples // 2)
 NAMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr", "dasr-no-look-ahead"]
 POLICIES = {
     "pfc": st.builds(
-        Pfc,
-        alpha=st.sampled_from([1 / 16, 1 / 8, 0.5, 1.0, 8.0]),
-        xon_offset_bytes=st.sampled_from([0, 3072]),
+        Pfc, alpha=st.sampled_from([1 / 16, 1 / 8, 0.5, 1.0, 8.0]), xon_offset_bytes=st.sampled_from([0, 3072])
     ),
     "droptail": st.builds(
         DropTail, alpha=st.sampled_from([1 / 8, 1.0, 8.0]), limit_bytes=st.sampled_from([0, 9_000, 20_000])

@@ -125,8 +125,7 @@ def test_a_long_pause_is_not_a_deadlock(engine):
     pool=st.integers(1, 30_000),
     alpha=st.sampled_from([1 / 16, 1 / 8, 1.0, 8.0]),
     extra=st.lists(
-        st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 30_000), st.integers(0, 60_000_000)),
-        max_size=8,
+        st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 30_000), st.integers(0, 60_000_000)), max_size=8
     ),
     long=st.integers(1_000, 200_000),
     xon=st.sampled_from([0, 3072]),

@@ -139,10 +139,7 @@ def test_a_pause_storm_stops_the_port_that_it_meets(engine):
 
 def test_overlapping_failures_count():
     """The link is back when the last of them ends."""
-    faults = [
-        LinkDown(link=("s0", "h0"), at_ps=10, until_ps=30),
-        LinkDown(link=("h0", "s0"), at_ps=20, until_ps=40),
-    ]
+    faults = [LinkDown(link=("s0", "h0"), at_ps=10, until_ps=30), LinkDown(link=("h0", "s0"), at_ps=20, until_ps=40)]
     work = rdmacc.messages([("h0", "h1", 1000)])
     plan = rdmacc.Simulation(rdmacc.star(2), work, line_rate(), faults=faults, engine="simpy").plan
     assert [one.time_ps for one in plan.fault_events] == [10, 10, 40, 40]

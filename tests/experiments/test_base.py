@@ -7,14 +7,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import (
-    EXPERIMENTS,
-    Claim,
-    Experiment,
-    Outcome,
-    Point,
-    register_experiment,
-)
+from rdmacc.experiments import EXPERIMENTS, Claim, Experiment, Outcome, Point, register_experiment
 from rdmacc.experiments.framework.bands import AtLeast, AtMost
 from rdmacc.experiments.framework.claim import Measured, NotJudged
 from rdmacc.scenario import Scenario
@@ -31,10 +24,7 @@ class Incasts(Experiment):
     """Incasts of some degrees, and their fair shares."""
 
     name = "base.incasts"
-    claims = (
-        claim(id="one"),
-        claim(id="two", band=AtMost(0), expect=Outcome.FAILS, why="why"),
-    )
+    claims = (claim(id="one"), claim(id="two", band=AtMost(0), expect=Outcome.FAILS, why="why"))
 
     def points(self, scale="quick", seed=0):
         points = [Point(name="model", labels={"k": 2})]

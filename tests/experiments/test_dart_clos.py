@@ -13,12 +13,7 @@ import pytest
 import rdmacc
 from rdmacc.experiments import experiment, load_summary
 from rdmacc.experiments.dart import fig07
-from rdmacc.experiments.dart.clos import (
-    CHANGED,
-    FRESH,
-    TRAFFIC,
-    ClosCase,
-)
+from rdmacc.experiments.dart.clos import CHANGED, FRESH, TRAFFIC, ClosCase
 from rdmacc.experiments.dart.fig04 import EXPECTED_STEPS, expire, walk
 from rdmacc.experiments.dart.fig05 import EXPECTED, INPUTS, STATES, transition
 from rdmacc.experiments.dart.paths import disorders, hops, visits

@@ -12,14 +12,7 @@ import pytest
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.micro.dragonfly import (
-    GLOBAL_LINKS,
-    HOSTS,
-    ROUTERS,
-    TRAFFICS,
-    links_on_average,
-    most_load,
-)
+from rdmacc.experiments.micro.dragonfly import GLOBAL_LINKS, HOSTS, ROUTERS, TRAFFICS, links_on_average, most_load
 from rdmacc.experiments.rcc.receivers import OrderedHoma, ReturningRcc
 from rdmacc.experiments.rcc.recovery import BACK, IN_ORDER
 from rdmacc.experiments.ren.handicaps import LEAST, PATHS, Variation

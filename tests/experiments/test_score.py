@@ -13,12 +13,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, read_texts
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger import history, papers
 from rdmacc.experiments.ledger.papers import page_of, papers_page, sample_page, with_score
-from rdmacc.experiments.ledger.score import (
-    COLUMNS,
-    by_reading,
-    score,
-    score_text,
-)
+from rdmacc.experiments.ledger.score import COLUMNS, by_reading, score, score_text
 from tests.support import refused
 
 HERE = Path(__file__).parent

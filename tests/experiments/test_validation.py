@@ -13,13 +13,7 @@ from rdmacc.experiments.validation.htsim import INCASTS
 from rdmacc.experiments.validation.lists import case_of, listed_runs
 from rdmacc.experiments.validation.page import summary_text, validation_page
 from rdmacc.experiments.validation.references import SIMULATORS, compared, inexact, is_exact, theirs
-from rdmacc.experiments.validation.uet_htsim import (
-    ONE_VALUE,
-    PERMUTATION,
-    SEEDS,
-    SMALL_PERMUTATION,
-    committed,
-)
+from rdmacc.experiments.validation.uet_htsim import ONE_VALUE, PERMUTATION, SEEDS, SMALL_PERMUTATION, committed
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import us
 from tests.experiments.roce_star import Rules, completions_ps

@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 from rdmacc.models.margins import margins_of
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface, phase_margin, share_above, tune
-from rdmacc.models.ren import (
-    queue_lengths,
-    rate_per_round,
-    rounds_to_full,
-    throughputs,
-)
+from rdmacc.models.ren import queue_lengths, rate_per_round, rounds_to_full, throughputs
 from rdmacc.models.ren_figures import RenQueue, RenUtilisation
 from tests.support import refused
 

@@ -119,17 +119,7 @@ _OPERATORS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 _WORDS = {"min": "max", "max": "min", "any": "all", "all": "any", "median": "mean", "mean": "max"}
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)([kMG]i?B|B|[kMG]bps|[munp]?s)")
 _NOT_JUDGED = ("plot", "draw", "label", "explain", "panel", "axes", "caption", "text", "picture", "graph", "repr")
-_ONLY_SHOWN = {
-    "cost",
-    "strict",
-    "figsize",
-    "alpha",
-    "linewidth",
-    "title",
-    "description",
-    "seed_stride",
-    "band",
-}
+_ONLY_SHOWN = {"cost", "strict", "figsize", "alpha", "linewidth", "title", "description", "seed_stride", "band"}
 
 
 def mutants_of(path: Path, judges: bool = False) -> Iterator[Mutant]:

@@ -145,9 +145,7 @@ def test_expected_packets_restart_the_timer_and_completion_ends_it():
 @given(
     steps=st.lists(
         st.one_of(
-            st.just(("send", 0)),
-            st.tuples(st.sampled_from(["ack", "nak"]), st.integers(0, 10)),
-            st.just(("expire", 0)),
+            st.just(("send", 0)), st.tuples(st.sampled_from(["ack", "nak"]), st.integers(0, 10)), st.just(("expire", 0))
         ),
         max_size=60,
     ),

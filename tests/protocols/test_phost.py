@@ -14,12 +14,7 @@ from rdmacc.protocols.phost import PHost, next_psn
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST
 from rdmacc.units import ns, us
-from tests.support import (
-    Sender,
-    check_finished,
-    make_message,
-    transmission,
-)
+from tests.support import Sender, check_finished, make_message, transmission
 
 PHOST = preset("phost-2015")["phost"]
 YAPS = preset("phost-yaps", "10Gbps")["phost"]

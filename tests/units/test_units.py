@@ -80,15 +80,7 @@ def test_other_arithmetic_of_times_is_a_numbers():
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("100Gbps", 1e11),
-        ("100 Gb/s", 1e11),
-        ("40mbps", 4e7),
-        ("8bps", 8.0),
-        ("0.1 kb/s", 100.0),
-        (1e9, 1e9),
-        (1, 1.0),
-    ],
+    [("100Gbps", 1e11), ("100 Gb/s", 1e11), ("40mbps", 4e7), ("8bps", 8.0), ("0.1 kb/s", 100.0), (1e9, 1e9), (1, 1.0)],
 )
 def test_rate(text, expected):
     assert units.rate_bps(text) == expected
