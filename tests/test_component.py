@@ -66,9 +66,6 @@ def test_wrong_values_are_refused(changes, allowed):
     assert allowed in caught.value.allowed
 
 
-# Handlers
-
-
 class Unknown(Component):
     def on_dat(packet): ...
 
@@ -115,9 +112,6 @@ def test_wrong_handlers_are_refused_when_a_scheme_is_made(part, field):
     with pytest.raises(ConfigError) as caught:
         Scheme(control=(part(),))
     assert caught.value.field == field
-
-
-# A person's own component, in the simulator
 
 
 @dataclass(frozen=True, kw_only=True)

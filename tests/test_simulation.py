@@ -54,9 +54,6 @@ def test_results_on_the_way_agree_with_a_run_until_then_and_stay(engine, scheme)
         same(*one)
 
 
-# until
-
-
 def lone(engine, **options):
     return Simulation(rdmacc.star(2), rdmacc.messages([("h0", "h1", 1000)]), "line-rate", engine=engine, **options)
 
@@ -94,9 +91,6 @@ def test_status_on_the_way(engine):
     simulation = Simulation(rdmacc.star(2), work, "line-rate", engine=engine)
     assert simulation.run("20us").flows["status"].tolist() == ["finished", "running", "waiting", "waiting"]
     assert simulation.run().flows["status"].tolist() == ["finished"] * 4
-
-
-# Results
 
 
 def test_hosts_joined_without_a_switch(engine):

@@ -47,9 +47,6 @@ def test_time_of_the_last_ack(engine):
     assert result.now_ps == result.flows["fct_acked_ps"][0]
 
 
-# Two flows on one link
-
-
 @pytest.mark.parametrize(("n1", "n2"), [(1, 1), (10, 10), (5, 20), (20, 5), (1, 30)])
 def test_two_senders_share_the_last_link(engine, n1, n2):
     """Packets arrive in pairs every t; the switch serves h1's before h2's. Alone again, a flow gets the whole link."""
@@ -97,9 +94,6 @@ def test_a_message_that_joins_later_alternates(engine):
     assert fcts(rdmacc.star(3), work, engine) == expected
 
 
-# Messages that wait for others
-
-
 def test_a_message_waits_for_all_and_for_its_start(engine):
     """The next request of the same host starts when the last ACK is back."""
     for start, late_ps in (0, 0), ("1ms", us(1000)):
@@ -118,8 +112,6 @@ def test_a_ping_pong_takes_the_sum(engine):
     ack = transmission(ACK_WIRE, G100)
     assert flows["start_ps"].tolist() == [0, *(i * 2_167_680 + (i - 1) * ack for i in range(1, 20))]
 
-
-# The ideal of the result
 
 TOPOLOGIES = {
     "star": topology.star(4),

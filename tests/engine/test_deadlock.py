@@ -172,9 +172,6 @@ def test_trees_never_deadlock(engine, parents, pool, pairs):
     check_finished(result)
 
 
-# Stalls
-
-
 def test_messages_that_nothing_can_finish_are_reported(engine):
     """A window of nothing: no packet is ever sent, and no event is left."""
     work = rdmacc.messages([("h0", "h1", 1000), ("h1", "h0", 1000)])

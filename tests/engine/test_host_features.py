@@ -32,17 +32,11 @@ def with_control(*parts):
     return replace(scheme, control=(*scheme.control, *parts))
 
 
-# Priorities
-
-
 def test_the_messages_priority_is_that_of_its_data_packets():
     work = rdmacc.messages([("h0", "h1", "5kB"), ("h0", "h1", "5kB")]).assign(priority=[DATA_CLASS + 2, DATA_CLASS])
     trace = both(rdmacc.star(2), work, line_rate()).packet_trace
     data = trace[trace["kind"] == "data"]
     assert data.groupby("message")["priority"].unique().map(list).to_dict() == {0: [5], 1: [3]}
-
-
-# Order at the NIC
 
 
 def sizes(*many):
@@ -75,18 +69,12 @@ def test_turns_of_many(count, order):
         assert sent == [0, 0, *(n for n in least_first for _ in range(2 + n % 3))]
 
 
-# Start delay
-
-
 @pytest.mark.parametrize("size", ["1B", "1kB", "64kB"])
 def test_the_start_delay_adds_to_a_lone_messages_time(size):
     work = rdmacc.messages([("h0", "h1", size, "7us")])
     flows = both(rdmacc.star(2), work, line_rate(start_delay_ps="300us")).flows
     assert flows["fct_ps"].iloc[0] == flows["ideal_fct_ps"].iloc[0] + 300_000_000
     assert flows["start_ps"].iloc[0] == 7_000_000
-
-
-# Clocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,9 +116,6 @@ def test_clocks_agree_but_for_their_offset_and_jitter():
     [(least, most)] = delays([Clocks(jitter_ps="100ns")])
     assert one_way_ps - 200_000 <= least < one_way_ps < most <= one_way_ps + 200_000
     assert most - least > 100_000
-
-
-# Connections
 
 
 @pytest.mark.parametrize("name", ["dcqcn", "timely", "infiniband-cc", "dcqcn-hpcc"])
@@ -181,9 +166,6 @@ def rows_of(result, kind, what="sent", node=None):
     trace = result.packet_trace
     rows = trace[(trace["kind"] == kind) & (trace["what"] == what)]
     return rows if node is None else rows[rows["node"] == node]
-
-
-# Requests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,9 +239,6 @@ def test_a_lost_request_or_credit_is_asked_for_again(kind, nth):
     assert result.flows["status"].tolist() == ["finished"]
     assert result.counters.requests == 6
     assert len(rows_of(result, kind, what="dropped")) == 1
-
-
-# Sizes
 
 
 def test_short_packets_are_padded():

@@ -122,9 +122,6 @@ def test_symmetric_paths_spread_over_both_tiers(engine):
         assert stats.chisquare(up).pvalue > 1e-3
 
 
-# Paths of one's own
-
-
 def test_data_and_acks_take_the_paths_that_they_are_given(engine):
     """Any path of the network, a longer one too; a message without one takes the routing's."""
     graph = rdmacc.leaf_spine(2, 4, 2)
@@ -190,9 +187,6 @@ def test_switches_choose_independently(paths):
 def test_every_switch_and_every_seed_has_its_own_salt():
     found = [salt for seed in range(20) for salt in salts(seed)]
     assert len(set(found)) == len(found)
-
-
-# In the simulator
 
 
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 60))

@@ -131,9 +131,6 @@ def test_it_waits_for_links_that_are_still_to_fail(engine: str) -> None:
     assert "message 0 from h0 to h1: data is lost on some ways to h1 (leaf0->spine0); 0 of 3 packets" in stuck
 
 
-# Who waits for what
-
-
 @dataclass(frozen=True, kw_only=True)
 class Stop(Component):
     """A sender that may send so much and no more."""

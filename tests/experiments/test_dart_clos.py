@@ -178,9 +178,6 @@ def test_an_idle_sender_leaves_after_two_seconds_to_the_picosecond():
     assert expire() == {"removed_after_ps": s(2), "n_before": 1, "n_after": 0, "n_resumed": 1}
 
 
-# Figure 5
-
-
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("seen", INPUTS)
 def test_the_transition_table(state, seen):
@@ -188,9 +185,6 @@ def test_the_transition_table(state, seen):
     assert came["state"] == EXPECTED[seen]
     assert came["share"] == (1.0 if seen == "marks, half rate" else 0.5)
     assert came["passed"] == (seen == "marks, half rate")
-
-
-# Networks and traces
 
 
 def test_senders_sit_six_hops_away_and_ports_lead_to_the_receiver():
@@ -216,9 +210,6 @@ def test_traces_hold_their_value_until_the_next():
     assert np.isnan(worst_between(trace, float("nan"), 300, 10.0))
     assert time_in(trace, 10.0, 50, 250) == 100
     assert shown(trace, 50, 250).to_dict() == {50: 10, 100: 5, 200: 10, 250: 10}
-
-
-# Figures 6 and 7
 
 
 def test_the_handlers_take_the_steps_of_the_example():
@@ -248,9 +239,6 @@ def test_the_trace_has_the_deflections_that_the_ports_count(engine):
 def _at_host(result):
     fabric = result.plan.fabric
     return fabric.is_host[fabric.port_node]
-
-
-# Figures 8, 9 and 10
 
 
 def test_the_cpus_times_have_the_calibrated_quantiles():

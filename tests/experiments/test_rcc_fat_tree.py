@@ -163,9 +163,6 @@ def test_a_reading_takes_the_place_of_what_the_figures_run(reading):
     assert set(one.readings_in(slower)) == set(READINGS)
 
 
-# The pieces
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_paths_of_algorithm_1(case):
     found = walk(case)

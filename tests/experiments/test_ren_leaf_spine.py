@@ -187,9 +187,6 @@ def table_of(name):
     return experiment(name).run("quick")
 
 
-# Readings
-
-
 def test_a_reading_is_in_the_place_of_the_default():
     """The literal marks of figure 5 as "ren"; a claim that compares readings is not judged under one of them."""
     figure, table = experiment("ren.fig5"), table_of("ren.fig5")
@@ -214,9 +211,6 @@ def test_one_grant_for_one_packet_loses_more_with_more_bursts():
         assert checks.loc[id, "verdict"] == Outcome.UNDECIDED  # an edge is within the interval over the runs
 
 
-# The set-up
-
-
 @pytest.mark.parametrize(("preset", "window"), [(TESTBED, 44), (SIMULATED, 38)])
 def test_ndp_starts_with_what_fills_the_link(preset, window):
     """The line rate times the base RTT, with the packet's time on each link and the header's way back."""
@@ -225,9 +219,6 @@ def test_ndp_starts_with_what_fills_the_link(preset, window):
     result = rdmacc.simulate(graph, rdmacc.messages([(*ends, "1500B")]), preset["ndp"], engine="simpy", progress=False)
     packets = result.plan.qp_base_rtt_ps[0] * preset.line_bps / 8e12 / PACKET_BYTES
     assert preset["ndp"].recovery.initial_window == window == int(np.ceil(packets))
-
-
-# Bursts
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -243,8 +234,6 @@ def test_what_is_lost_is_missing_afterwards(seed):
     assert sent_at_once.base_rtt_ps == 0
     assert 44 - int(result.transfers["in_flight"].iloc[0]) == pytest.approx(missing + 0.9, abs=1.1)
 
-
-# Figure 9
 
 PUBLISHED_ELSEWHERE = {
     ("queue", 40e9, "traditional"): TRADITIONAL_40G[20],
@@ -262,9 +251,6 @@ def test_figure_9_equations_give_what_another_program_gives():
     for (quantity, case, protocol), values in PUBLISHED_ELSEWHERE.items():
         rows = table[(table["quantity"] == quantity) & (table["case"] == case) & (table["protocol"] == protocol)]
         assert rows["value"].to_numpy() == pytest.approx(values, rel=0.06, abs=0.15)
-
-
-# Parts
 
 
 def test_the_round_trip_of_figure_8_is_the_sum_of_its_parts():

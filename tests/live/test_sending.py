@@ -192,9 +192,6 @@ def test_priorities_that_were_named_have_room(engine):
     assert flows[TIMES].equals(rdmacc.simulate(network(), simulation.workload, "dcqcn", engine=engine).flows[TIMES])
 
 
-# SimPy processes
-
-
 def ask(live: rdmacc.Live, client: str, server: str, count: int, seed: int):
     """Ask, think, ask again; give up waiting at times, and be interrupted at others."""
     rng = np.random.default_rng(seed)

@@ -168,9 +168,6 @@ def test_tune_reaches_the_margin_and_no_more(rtt, margin, delay):
     assert faster.margins().phase_deg < margin
 
 
-# REN's equations
-
-
 counts = st.lists(st.integers(0, 5), min_size=1, max_size=30)
 
 

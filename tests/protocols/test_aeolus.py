@@ -120,9 +120,6 @@ def test_gaps_tell_of_losses_where_packets_keep_their_order(engine):
     assert early != rows_of(slow, "data", "sent", "h1")["psn"].tolist()
 
 
-# On ExpressPass
-
-
 FULL = 1538
 
 

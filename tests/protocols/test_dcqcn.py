@@ -78,9 +78,6 @@ class Rules:
             self.rc, self.limited = self.line, False
 
 
-# Handlers
-
-
 STEPS = st.lists(
     st.one_of(st.sampled_from(["cnp", "alpha", "timer", "timer"]), st.integers(64, 9000), st.integers(5000, 9000)),
     max_size=120,
@@ -136,9 +133,6 @@ def test_notifications_are_50_us_apart():
     assert kind(us(60), ce=0) == NONE  # the marks in between are not remembered
     assert kind(us(61)) == CNP
     assert kind(us(111)) == CNP
-
-
-# In the simulator
 
 
 def test_the_first_cut_at_the_computed_time(engine):

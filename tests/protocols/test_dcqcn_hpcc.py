@@ -128,9 +128,6 @@ def test_invariants_of_any_sequence(events):
         assert (sender.decrease_timer_ps < NEVER) == bool(sender.is_notified)
 
 
-# In the simulator
-
-
 def test_no_cnp_packets_and_the_first_cut_on_time(engine):
     """Two to one: the ACK of the first marked packet starts the decrease check, 4.001 us later the rate is halved."""
     scheme = rdmacc.scheme("dcqcn-hpcc").replace(kmin_bytes=WIRE, kmax_bytes=WIRE)

@@ -143,9 +143,6 @@ def test_the_window_keeps_its_least():
     assert Flow(min_window=1.0, initial_window=1.0).ack(echo=1) == 1.0
 
 
-# In the simulator
-
-
 def test_the_sawtooth(engine):
     """Fact 3: C = 10 Gb/s, RTT = 100 us, K = 40, two flows: alpha 0.18, the queue between 30.9 and 42 packets."""
     k, flows, wire = 40, 2, 1500

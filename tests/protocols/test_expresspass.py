@@ -28,9 +28,6 @@ def scheme_of(**changes):
     return replace(rdmacc.scheme("expresspass"), recovery=ExpressPass(**changes))
 
 
-# The receiver's feedback, on plain records
-
-
 class Crediter:
     """The receiver of a message, driven by hand: one update at a time."""
 
@@ -155,9 +152,6 @@ def test_smoothed_time_from_credit_to_packet():
 
 def test_credits_have_a_least_and_a_most_size():
     refused(lambda: ExpressPass(most_credit_bytes=80), "ExpressPass.most_credit_bytes = 80")
-
-
-# In the simulator
 
 
 @pytest.mark.parametrize(("packets", "fraction"), [(1, 1 / 80), (20, 1 / 4), (39, 39 / 80), (40, 1 / 2), (1000, 1 / 2)])

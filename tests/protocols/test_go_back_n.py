@@ -85,9 +85,6 @@ def test_whatever_arrives_is_accepted_in_order(arrivals):
             assert psn > expected
 
 
-# The sender
-
-
 @pytest.mark.parametrize(
     ("sent", "replies", "windows"),
     [
@@ -136,8 +133,6 @@ def test_progress_resets_the_count_of_timeouts_and_a_reply_without_it_does_not()
         sender.expire()
     assert sender.message.failed == 1
 
-
-# In the simulator: one switch, 40 Gb/s
 
 RATE, DELAY = 40e9, us(1)
 T, T_ACK = transmission(WIRE, RATE), transmission(ACK_WIRE, RATE)

@@ -49,9 +49,6 @@ def rows_of(result, kind, what, node):
     return trace[(trace["kind"] == kind) & (trace["what"] == what) & (end == node)]
 
 
-# Grants
-
-
 @pytest.mark.parametrize(("packets", "grants"), [(1, 0), (RTT, 0), (RTT + 1, 1), (100, 90)])
 def test_a_grant_for_each_packet_beyond_rttbytes(engine, packets, grants):
     result = run([("h1", "h0", f"{packets}kB")], engine)
@@ -100,9 +97,6 @@ def test_one_message_of_each_sender_is_granted(engine):
     assert set(early["message"]) == {0, 2}
 
 
-# Priorities
-
-
 @pytest.mark.parametrize("count", [1, 3])
 def test_granted_messages_have_the_lowest_levels(engine, count):
     """One message alone: level 7. Three: 5, 6 and 7 by what is left."""
@@ -136,9 +130,6 @@ def test_unscheduled_packets_have_the_level_of_their_size(engine):
     assert data["priority"].max() == DATA_CLASS + 7
     levels = [level_of_size(scheme.recovery, size) for size in (1, 2000, 2001, 5000, 5001, 10**9)]
     assert levels == [0, 0, 1, 1, 2, 2]
-
-
-# Cut-offs
 
 
 def test_cutoffs_carry_equal_bytes():
@@ -182,9 +173,6 @@ def test_rttbytes_follow_the_link(engine):
     assert result.flows["slowdown"].iloc[0] == pytest.approx(1.0)
 
 
-# Losses
-
-
 def test_a_lost_packet_is_asked_for_after_the_interval(engine):
     """The last packet of an unscheduled message: one RESEND, one retransmission, at the highest level."""
     result = run([("h1", "h0", "5kB")], engine, faults=[ScriptedLoss(message=0, psn=4)])
@@ -216,9 +204,6 @@ def test_a_sender_without_a_receiver_gives_up(engine):
     assert result.flows["status"].tolist() == ["failed"]
 
 
-# Responsive senders
-
-
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
 def test_so_many_senders_obey_grants(engine, share):
     """The others send RTTbytes and answer BUSY; they keep their places among the K."""
@@ -229,9 +214,6 @@ def test_so_many_senders_obey_grants(engine, share):
     sent = rows_of(result, "data", "arrived", "h0").groupby("message")["psn"].count()
     assert set(sent[~finished]) <= {RTT}
     assert result.counters.retransmissions == 0
-
-
-# The port to ns-3
 
 
 def ns3(rate="10Gbps"):

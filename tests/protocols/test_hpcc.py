@@ -152,8 +152,6 @@ def test_a_rate_step_scales_with_the_link():
     assert make()[2].step_bps * T / 8e12 == pytest.approx(80.0)
 
 
-# In the simulator
-
 NETWORK = {"rate": "100Gbps", "delay": "1us"}
 
 

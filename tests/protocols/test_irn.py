@@ -19,8 +19,6 @@ from rdmacc.state import ACK, NAK
 from rdmacc.units import us
 from tests.support import ACK_WIRE, WIRE, Receiver, Sender, check_conservation, check_finished, transmission
 
-# The receiver
-
 
 def test_packets_out_of_order_are_kept_and_reported():
     receiver = Receiver(6, Irn)
@@ -43,9 +41,6 @@ def test_any_order_is_put_together(order, again):
         seen.add(psn)
         assert receiver.message.received_packets == len(seen)
         assert expected == next(n for n in range(41) if n not in seen)
-
-
-# The sender
 
 
 def test_no_more_than_the_cap_is_under_way():
@@ -156,8 +151,6 @@ def test_bytes_in_flight_are_what_is_neither_acknowledged_nor_chosen_again(steps
             in_flight -= bytes_before(message, message.next_psn + 1) - bytes_before(message, message.next_psn)
         assert sender.qp.inflight_bytes == in_flight
 
-
-# In the simulator: one switch, 40 Gb/s
 
 RATE, DELAY = 40e9, us(1)
 T, T_ACK = transmission(WIRE, RATE), transmission(ACK_WIRE, RATE)

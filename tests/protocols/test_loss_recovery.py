@@ -33,8 +33,6 @@ FAMILY = {
     "improved-go-back-n": ImprovedGoBackN,
 }
 
-# Handlers: go-back-0
-
 
 def test_go_back_0_starts_over_on_both_sides():
     receiver, sender = Receiver(8, GoBack0), Sender(8, recovery=GoBack0)
@@ -75,9 +73,6 @@ def test_go_back_0_restarted_by_the_timer_is_taken_from_the_start():
     assert receiver.take(0) == (False, ACK, 4)  # complete: a duplicate
 
 
-# Handlers: Send-Twice
-
-
 @pytest.mark.parametrize("recovery", [SendTwice, ImprovedGoBackN])
 def test_the_last_packet_is_sent_twice(recovery):
     sender = Sender(4, last=10, recovery=recovery)
@@ -100,9 +95,6 @@ def test_and_again_in_each_pass(recovery):
     assert [sender.send() for _ in range(3)] == [2, 3, 3]
     sender.hear(ACK, 4)
     assert sender.qp.inflight_bytes == 0
-
-
-# Handlers: Check-EPSN
 
 
 @pytest.mark.parametrize("recovery", [CheckEpsn, ImprovedGoBackN])
@@ -136,9 +128,6 @@ def test_expected_packets_restart_the_timer_and_completion_ends_it():
         receiver.take(psn, us(900))
     assert receiver.transfer.check_timer_ps == NEVER
     assert receiver.check(us(2000)) == (NONE, 0)
-
-
-# Handlers: the family
 
 
 @pytest.mark.parametrize("name", FAMILY)
@@ -207,8 +196,6 @@ def test_the_literal_interval_is_between_any_two_naks():
     assert receiver.take(3, us(3))[1] == NONE  # another packet, but too early
     assert receiver.take(4, us(501))[1] == NAK
 
-
-# In the simulator
 
 PACKETS = 12
 LAST = PACKETS - 1
@@ -302,9 +289,6 @@ def test_a_timer_that_waits_for_the_last_packet(engine):
     usual = simulate(engine, "go-back-n", lost, timer_after_last=False).flows["fct_acked_ps"][0]
     late = simulate(engine, "go-back-n", lost, timer_after_last=True).flows["fct_acked_ps"][0]
     assert late - usual == LAST * T
-
-
-# Many messages under random loss
 
 
 def run_messages(engine, name, loss, count, size, **changes):

@@ -50,9 +50,6 @@ class Side(Sender):
         return [self.hear(ACK, psn, self.now, stamp_ps=self.now - rtt).kind for _ in range(count)][-1]
 
 
-# The sender
-
-
 def test_duplicates_count_as_packets_that_have_left():
     """Limited transmit: each of the first two lets one more packet go."""
     side = Side()
@@ -184,9 +181,6 @@ def test_another_messages_bytes_stay_counted():
     assert side.qp.inflight_bytes == 5000
 
 
-# The receiver
-
-
 @given(order=st.permutations(range(12)), twice=st.lists(st.integers(0, 11), max_size=5), first=st.integers(0, 3000))
 def test_packets_in_any_order_are_taken_once(order, twice, first):
     """The ACK asks for the first missing packet, wherever the message has got to."""
@@ -209,8 +203,6 @@ def test_the_first_timeout_is_three_base_rtts_at_least(rtt_us, timeout_us):
     NewReno.on_start(NewReno(), qp, transfer)
     assert transfer.timeout_ps == us(timeout_us)
 
-
-# In the simulator
 
 RATE, DELAY = 100e9, us(1)
 T, T_ACK = transmission(WIRE, RATE), transmission(ACK_WIRE, RATE)

@@ -39,9 +39,6 @@ def packets(count):
     return f"{1460 * count}B"
 
 
-# The sender alone
-
-
 def sender_of(count, **changes):
     return Sender(count, recovery=PHost, **({"free_packets": 8, "window_packets": 8} | changes))
 
@@ -121,9 +118,6 @@ def test_the_next_token_names_the_next_packet_that_has_not_come_in_a_circle():
     assert order == [1, 4, 5, 1, 4]
 
 
-# Pace
-
-
 @pytest.mark.parametrize(("rate", "t_ps"), [("10Gbps", 1_200_000), ("40Gbps", 300_000), ("100Gbps", 120_000)])
 def test_one_token_in_a_packet_time(engine, rate, t_ps):
     """40 Gb/s: 3.333 million tokens a second; three senders share them."""
@@ -170,9 +164,6 @@ def test_free_packets_take_the_receivers_packet_times(engine):
         assert sent(result, "credit", "h0")["time_ps"].min() == heard_ps + slots * T_PS
 
 
-# The receiver's choice
-
-
 def test_fewest_packets_left_go_first(engine):
     """A message of 20 packets that comes while one of 300 has tokens: all tokens are its own until it has them all."""
     work = rdmacc.messages([("h1", "h0", packets(300), "0us"), ("h2", "h0", packets(20), "100us")])
@@ -210,9 +201,6 @@ def test_a_window_of_lost_tokens_is_given_up_after_25_packet_times(engine):
     assert pausing.transfers["downgrades"].tolist()[0] >= 2
 
 
-# Losses
-
-
 def test_a_missing_packet_gets_a_token_nine_packet_times_after_the_last_one(engine):
     work = rdmacc.messages([("h1", "h0", packets(20))])
     faults = [ScriptedLoss(message=0, psn=12)]
@@ -232,9 +220,6 @@ def test_a_lost_free_packet(engine, scheme, wait_ps):
     rows = sent(result, "credit", "h0")
     assert rows["psn"].tolist() == [3]
     assert rows["time_ps"].tolist() == [heard_ps + wait_ps]
-
-
-# The simulator's receiver
 
 
 def test_in_yaps_a_closed_window_opens_at_its_timeout(engine):

@@ -20,9 +20,6 @@ from tests.support import chain, check_conservation, packet_with, samples
 """Time of a packet of 1,500 B on a link of 10 Gb/s."""
 
 
-# Figure 7
-
-
 def test_figure_7_the_worst_mark_of_the_way_counts():
     """Three switches mark as drawn; P1 to P4 end as 01, 10, 01, 01, and 4 grants let 3 packets go."""
     marker = RenMarker(base_rtt_ps="10us")
@@ -104,8 +101,6 @@ def test_packets_for_a_grant(mark, packets):
     assert qp.credits == packets
 
 
-# Bursts on the testbed
-
 RTT = 48_000_000
 START = 20 * RTT
 
@@ -179,9 +174,6 @@ def test_a_probe_revives_what_was_cancelled(engine):
     _, _, use, result = burst(engine, "ren-literal-unsafe", "10MB", probe_ps="1ms", until_rtts=140)
     assert use[80:].mean() > 0.05
     assert result.transfers["over_grants"].min() > 0
-
-
-# On the simulated network
 
 
 def test_a_lone_packet_in_flight_doubles_each_round_trip(engine):

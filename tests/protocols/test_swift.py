@@ -130,9 +130,6 @@ def test_the_window_keeps_its_bounds():
     assert flow.ack(delay=us(4000)) == 0.001
 
 
-# In the simulator
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("flows", [2, 8])
 def test_the_delay_settles_at_the_target(engine, flows):

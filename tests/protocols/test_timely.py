@@ -160,9 +160,6 @@ def test_a_window_in_proportion_to_the_rate():
     assert make(TimelyHpcc)[2].window_bytes == UNLIMITED
 
 
-# In the simulator
-
-
 def test_samples_in_an_empty_network(engine):
     """The paper's RTT leaves the sender's serialisation out; the simulator's has it, with 8 bytes of timestamp."""
     work = rdmacc.messages([("h1", "h0", 100_000)])

@@ -163,9 +163,6 @@ def test_only_what_a_scheme_has_can_be_left_out():
         scheme("line-rate", switch=Policer()).without("ecn")
 
 
-# Classes of evidence
-
-
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

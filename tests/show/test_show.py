@@ -89,16 +89,10 @@ def test_a_staircase_has_a_band_in_steps_and_dots_elsewhere_are_added():
     assert band.get_datalim(figures[0].axes[0].transData).intervaly.tolist() == [1, 2]
 
 
-# Common to all plots
-
-
 def test_ecdf_sorts_and_counts():
     values, fraction = style.ecdf([3, 1, 2, 2])
     assert values.tolist() == [1, 2, 2, 3]
     assert fraction.tolist() == [0.25, 0.5, 0.75, 1.0]
-
-
-# Tables as text
 
 
 def test_small_pictures_keep_their_colours_also_of_a_curve_that_others_hide():

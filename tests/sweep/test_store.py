@@ -134,9 +134,6 @@ def test_the_folder_may_be_chosen(monkeypatch, tmp_path):
     assert default_folder() == tmp_path / "rdmacc" / "points"
 
 
-# Keys
-
-
 CHANGES = {
     "network": {"network": partial(rdmacc.star, 4, rate="100Gbps", delay="1us")},
     "rate": {"network": partial(rdmacc.star, 3, rate="40Gbps", delay="1us")},
@@ -196,9 +193,6 @@ def test_what_is_no_plain_data_is_named():
     refused(lambda: identity(replace(point(), labels={"k": object()})), "labels of a, k")
     refused(lambda: identity(point(network=lambda: rdmacc.star(3))), "must be picklable")
     refused(lambda: identity(point(workload=[1])), "workload")
-
-
-# Code
 
 
 def test_what_an_experiment_or_a_scheme_reaches_counts(monkeypatch):

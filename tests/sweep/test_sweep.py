@@ -148,9 +148,6 @@ def test_old_drafts_are_removed(tmp_path):
     assert new.exists()
 
 
-# Kills and signals
-
-
 def python(code, *arguments):
     """Return a process that runs code."""
     command = [sys.executable, "-c", code, *map(str, arguments)]

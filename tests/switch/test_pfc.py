@@ -144,9 +144,6 @@ def test_pauses_and_resumes_at_the_computed_byte(engine, alpha, xon, xoff):
     assert fixed_point - RESERVE < held - RESERVE + 1 < fixed_point + (1 + alpha) * WIRE + 1
 
 
-# Headroom
-
-
 @pytest.mark.parametrize(("rate", "delay"), [(10e9, us(5)), (100e9, us(1)), (40e9, 300_000)])
 def test_no_loss_iff_the_headroom_holds_what_arrives(engine, rate, delay):
     """One line-rate sender and a port that hardly sends: lossless at the needed headroom, a loss one byte below."""
@@ -218,9 +215,6 @@ def test_a_buffer_too_small_for_the_headrooms_is_refused(engine):
     with pytest.raises(ConfigError, match=f"buffer_bytes of s0 = 100000: must be more than {need} B"):
         rdmacc.simulate(graph, work, "line-rate", engine=engine)
     rdmacc.simulate(graph, work, line_rate(buffer=Pfc(headroom_bytes="10kB")), engine=engine)
-
-
-# The effect of a pause
 
 
 def test_pauses_spread_hop_by_hop(engine):

@@ -91,9 +91,6 @@ def test_chance_is_drawn_on_the_ramp_only():
         assert port.chance_count == drawn
 
 
-# Chance itself
-
-
 def test_uniform_is_uniform_and_streams_are_independent():
     """Chi-square over 100 bins at about 1e-4; correlations of neighbouring keys and counts within 4 sigma."""
     n, bins = 20_000, 100
@@ -107,9 +104,6 @@ def test_uniform_is_uniform_and_streams_are_independent():
     for one, two in ((values[:-1], values[1:]), (values, other)):
         covariance = sum((a - 0.5) * (b - 0.5) for a, b in zip(one, two)) / len(one)
         assert abs(covariance * 12) < 4 / math.sqrt(len(one))
-
-
-# In the simulator
 
 
 @pytest.mark.parametrize("threshold", [0, 3 * WIRE, 3 * WIRE - 1, 20 * WIRE])

@@ -59,9 +59,6 @@ def test_only_data_at_switches_is_trimmed():
         assert packet.verdict == ACCEPT
 
 
-# Aeolus
-
-
 def drop_verdict(queue, unscheduled=1, kind=DATA, where=LAST_HOP):
     part, port, packet = SelectiveDrop(), Port(), packet_with(SelectiveDrop.Header)
     port.queue_bytes, port.link_class = queue, where

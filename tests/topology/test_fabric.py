@@ -184,9 +184,6 @@ def test_check_path_refuses(src, dst, text):
         assert str(refused(call)) == text
 
 
-# RTT, BDP, bisection and oversubscription
-
-
 PAPERS = {
     topology.dart_clos: {
         "hosts": 1024, "oversubscription": 4, "hops": 6, "propagation_rtt_ps": 2 * us(30),

@@ -204,9 +204,6 @@ def test_the_slowest_and_the_fastest_rate_are_allowed(rate):
     topology.validate(topology.star(2, rate=rate))
 
 
-# Dragonflies
-
-
 SHAPES = [(1, 1, 1), (2, 1, 1), (2, 3, 1), (4, 2, 2), (3, 1, 2), (6, 3, 3)]
 
 
