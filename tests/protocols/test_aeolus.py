@@ -1,7 +1,7 @@
 """Aeolus on Homa and on ExpressPass: a burst's deliveries and retransmissions; scheduled packets are not dropped.
 
-Theory (Hu et al., SIGCOMM 2020): unscheduled packets make no queue longer than K; each that is lost takes one
-scheduled packet more; a message that is alone needs no round trip for credit, one whose burst is lost needs one.
+Theory (Hu et al., SIGCOMM 2020): unscheduled packets never make a queue longer than K. Each loss costs one extra
+scheduled packet. A lone message needs no round trip for credit; one whose burst is lost needs one.
 """
 
 import pytest
@@ -26,9 +26,9 @@ def run(work, engine, scheme=None, **options):
 
 
 @pytest.mark.parametrize("packets", [1, 5, RTT])
-def test_a_burst_needs_no_credit_and_if_it_is_lost_one_round_trip(engine, packets):
-    """Fact 3: serialization and delay, and no grant. With K = 0 all is dropped; the probe's answer and the grant come
-    back, and all is sent again at once.
+def test_a_burst_needs_no_credit_and_one_round_trip_if_lost(engine, packets):
+    """Serialization and delay, without a grant. With K = 0 every packet is dropped; once the probe's answer and the
+    grant are back, all are sent again.
     """
     alone = run([("h1", "h0", f"{packets}kB")], engine)
     alone_ps = (packets + 1) * PACKET_PS + 2 * DELAY_PS
@@ -45,7 +45,7 @@ def test_a_burst_needs_no_credit_and_if_it_is_lost_one_round_trip(engine, packet
 
 
 def check_drops(result):
-    """Only unscheduled packets are dropped, and each costs one packet; return the drops."""
+    """Assert that only unscheduled packets are dropped, each at the cost of one packet, and return the drops."""
     check_finished(result)
     trace = result.packet_trace
     dropped = trace[(trace["kind"] == "data") & (trace["what"] == "dropped")]
@@ -56,8 +56,8 @@ def check_drops(result):
 
 
 @pytest.mark.parametrize(("senders", "packets"), [(4, RTT), (9, RTT), (9, 40)])
-def test_the_burst_of_many_fills_the_queue_to_k(engine, senders, packets):
-    """Facts 1, 2 and 4: N bursts at once deliver K plus what the link drains; each loss costs one packet."""
+def test_simultaneous_bursts_fill_the_queue_to_k(engine, senders, packets):
+    """N simultaneous bursts deliver K plus what the link drains; each loss costs one packet."""
     work = rdmacc.incast([f"h{i}" for i in range(1, senders + 1)], "h0", f"{packets}kB")
     result = run(work, engine)
     dropped = check_drops(result)
@@ -79,8 +79,8 @@ def test_the_probe_stays_behind_the_burst(engine):
     assert set(data["priority"]) == {DATA_CLASS + 1, DATA_CLASS + 7}
 
 
-def test_lost_packets_go_first_then_new_ones(engine):
-    """Packets 3 and 5 of the burst are lost: the grants behind the probe's answer send them, then new packets."""
+def test_grants_send_lost_packets_before_new_ones(engine):
+    """Packets 3 and 5 of the burst are lost: the grants after the probe's answer send them, then new packets."""
     faults = [ScriptedLoss(message=0, psn=psn) for psn in (3, 5)]
     result = run([("h1", "h0", "60kB")], engine, faults=faults)
     check_finished(result)
@@ -93,7 +93,7 @@ def test_lost_packets_go_first_then_new_ones(engine):
     assert again[1] < 40
 
 
-def test_unknown_packets_go_last(engine):
+def test_packets_of_unknown_fate_go_last(engine):
     """Neither ACKs nor the probe's answer come back: the remaining grants send packets of unknown fate."""
     faults = [ScriptedLoss(message=0, psn=3)]
     faults += [ScriptedLoss(message=0, psn=0, nth=n, kind="ack") for n in range(1, RTT + 1)]
@@ -106,7 +106,7 @@ def test_unknown_packets_go_last(engine):
     assert result.counters.timeouts == 0
 
 
-def test_gaps_tell_of_losses_where_packets_keep_their_order(engine):
+def test_gaps_reveal_losses_if_packets_stay_in_order(engine):
     faults = [ScriptedLoss(message=0, psn=1), ScriptedLoss(message=0, psn=None, nth=1, kind="request")]
     slow, quick = (
         run([("h1", "h0", "30kB")], engine, aeolus(infers_from_gaps=infers), faults=faults) for infers in (False, True)
@@ -128,8 +128,8 @@ def credited(**changes):
 
 
 @pytest.mark.parametrize("packets", [1, RTT])
-def test_expresspass_a_short_message_alone_waits_for_no_credit(engine, packets):
-    """Behind the request, serialization and delay. Credits that come before the ACKs repeat some packets."""
+def test_expresspass_a_lone_short_message_does_not_wait_for_credit(engine, packets):
+    """The time of the request, serialization and delay. Credits that arrive before the ACKs repeat some packets."""
     result = run([("h1", "h0", 1460 * packets)], engine, credited())
     check_finished(result)
     assert result.flows["fct_ps"].tolist() == [(84 + FULL * (packets + 1)) * 800 + 2 * DELAY_PS]
@@ -138,8 +138,8 @@ def test_expresspass_a_short_message_alone_waits_for_no_credit(engine, packets):
 
 
 @pytest.mark.parametrize("packets", [1, RTT, 40])
-def test_expresspass_a_burst_that_is_lost_is_sent_again_with_credits(engine, packets):
-    """With K = 0 all is dropped: as many scheduled packets more, one for each credit, and no timeout."""
+def test_expresspass_credits_resend_a_lost_burst(engine, packets):
+    """With K = 0 every packet is dropped: as many extra scheduled packets, one per credit, and no timeout."""
     result = run([("h1", "h0", 1460 * packets)], engine, credited(threshold_bytes=0, scaled_packets=0))
     check_finished(result)
     assert result.counters.retransmissions == min(packets, RTT)
@@ -153,7 +153,7 @@ def test_expresspass_a_burst_that_is_lost_is_sent_again_with_credits(engine, pac
     ids=["all answers", "last packet", "all but two packets"],
 )
 def test_expresspass_a_sender_that_hears_nothing_asks_once(engine, packets, kind, lost):
-    """The receiver then names what is missing, or says that nothing is."""
+    """The receiver then names the missing packets, or says that there are none."""
     faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind) for nth in lost]
     result = run([("h1", "h0", 1460 * packets)], engine, credited(), faults=faults)
     check_finished(result)

@@ -1,6 +1,6 @@
-"""No scheme loses or duplicates a byte, or hangs, when any one packet is lost: the k-th of each kind.
+"""Losing any one packet, the k-th of each kind, makes no scheme lose or duplicate a byte, or hang.
 
-Add a receiver-driven scheme to `CASES`. Losses are on the link that leaves the packet's host.
+Add new receiver-driven schemes to `CASES`. Packets are lost on the link that leaves their host.
 """
 
 from functools import cache
@@ -13,7 +13,7 @@ from rdmacc.faults import ScriptedLoss
 from tests.support import check_conservation, mostly_at_night
 
 ENDS = 4
-"""So many packets at either end of a message are each lost once, and one in twenty between them."""
+"""Each packet this close to either end of a message is lost once, and one in twenty in between."""
 MOST = 50
 
 
@@ -55,7 +55,8 @@ CASES = {
     "rcc": ("rcc", QUICK, "data ack", "60kB 60kB"),
     "rcc-sender": ("rcc-sender", QUICK, "data ack", "60kB 60kB"),
 }
-"""Scheme and changes, the kinds of packets that it sends, and messages from one host each to h0, the first one hurt."""
+"""Scheme and changes, kinds of packets it sends, and messages from one host each to h0, the first of which is hit.
+"""
 BY_DAY = ("expresspass", "homa-aeolus", "ndp", "phost", "ren", "rcc")
 NAMES = [pytest.param(name, marks=() if name in BY_DAY else pytest.mark.nightly) for name in CASES]
 
@@ -75,14 +76,14 @@ def run(name, engine, faults=(), trace=False):
 
 @cache
 def sent_by_kind(name):
-    """Return how many packets of each kind come through the first message's hosts' links when nothing is lost."""
+    """Return how many packets of each kind cross the links of the first message's hosts when nothing is lost."""
     trace = run(name, "compiled", trace=True).packet_trace
     rows = trace[(trace["what"] == "arrived") & (trace["message"] == 0) & trace["node"].str.startswith("h")]
     return rows["kind"].value_counts().to_dict()
 
 
 def check_whole(result):
-    """Assert that every message has come, once, and that all bytes are accounted for."""
+    """Assert that every message was delivered once and that all bytes are accounted for."""
     flows = result.flows
     assert (flows["status"] == "finished").all()
     assert result.counters.accepted_bytes == flows["size_bytes"].sum()
@@ -93,7 +94,7 @@ def check_whole(result):
     ("name", "kind"),
     [pytest.param(*one.values, kind, marks=one.marks) for one in NAMES for kind in kinds_of(one.values[0])],
 )
-def test_no_loss_of_one_packet_hurts_when_compiled(name, kind):
+def test_any_single_loss_is_recovered_when_compiled(name, kind):
     count = sent_by_kind(name)[kind]
     assert count > 0
     for nth in (n for n in range(1, count + 1) if n <= ENDS or n > count - ENDS or n % 20 == 0):
@@ -114,7 +115,7 @@ def test_engines_agree_on_losses(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_two_losses_in_a_row_do_not_hurt_when_compiled(name):
+def test_two_consecutive_losses_are_recovered_when_compiled(name):
     for kind in kinds_of(name):
         count = min(sent_by_kind(name)[kind], 5)
         for nth in range(1, count + 1):
@@ -124,6 +125,6 @@ def test_two_losses_in_a_row_do_not_hurt_when_compiled(name):
 
 @pytest.mark.parametrize("loss", [0.01, 0.2])
 @pytest.mark.parametrize("name", NAMES)
-def test_random_losses_do_not_hurt_when_compiled(name, loss):
+def test_random_losses_are_recovered_when_compiled(name, loss):
     result = run(name, "compiled", [rdmacc.Loss(data=loss, control=loss)])
     check_whole(result)

@@ -1,8 +1,8 @@
-"""Every scheme alone, at rates from 1 to 800 Gb/s and base round trips from 1 us to 20 ms.
+"""A lone message under every scheme, at rates from 1 to 800 Gb/s and base round trips from 1 us to 20 ms.
 
-With nothing else on the network, a message ends, nothing is sent twice, and it takes its ideal time, but for what the
-scheme's own pages explain: `ROUNDS` and `SHARE` list these. A timer below the round trip, a target or window below the
-bandwidth-delay product breaks this at one end of the grid.
+The message finishes in its ideal time and nothing is sent twice, except for what the scheme's page explains, as listed
+in `ROUNDS` and `SHARE`. A timer below the round trip, or a target or window below the bandwidth-delay product, breaks
+this at one end of the grid.
 """
 
 import math
@@ -27,7 +27,7 @@ SHARE = {
     "nscc-rccc": (1.6, "as nscc"),
     "nscc-retire": (1.6, "as nscc"),
 }
-"""Largest slowdown of a message without end, and why; 1.03 for other schemes."""
+"""Largest slowdown of an endless message, and why; 1.03 for other schemes."""
 
 ROUNDS = {
     "dctcp": (lambda bdp: 2 + math.log2(max(bdp / 10, 1)), "slow start from ten packets"),
@@ -36,7 +36,7 @@ ROUNDS = {
     "rcp": (lambda bdp: 12.0, "a probe first, then the rate that links give to newcomers"),
     "nscc-retire": (lambda bdp: MOST_BYTES / 4e6, "a message has 1,024 packets unanswered at most: `Uet.reorder`"),
 }
-"""Round trips that a scheme loses at the start, by the packets of a BDP, and why."""
+"""Round trips that a scheme loses at the start, as a function of the packets in a BDP, and why."""
 
 SENT_TWICE = {"send-twice", "improved-go-back-n"}
 """Schemes whose last packet is sent twice, by design."""
@@ -69,7 +69,7 @@ def check_alone(name, rate, delay):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", rdmacc.SCHEMES)
-def test_a_message_alone(name):
+def test_a_lone_message(name):
     for rate, delay in BY_DAY:
         check_alone(name, rate, delay)
 
@@ -102,7 +102,7 @@ IRN, TIMELY = rdmacc.preset("irn-2018")["irn"], rdmacc.preset("timely-2015")["ti
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_what_does_not_fit_the_network_is_named_once(scheme, delay, warning, caplog):
+def test_a_parameter_that_does_not_fit_the_network_is_reported_once(scheme, delay, warning, caplog):
     simulations(2, scheme, delay)
     assert sum(warning in one.message for one in caplog.records) == 1
 

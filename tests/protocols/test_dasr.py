@@ -1,4 +1,4 @@
-"""DASR: the receiver counts its active senders, tells each its share, and leaves ECN to congestion elsewhere.
+"""DASR: the receiver counts its active senders, tells each its share, and leaves congestion elsewhere to ECN.
 
 Theory: Dart, section III. n = |AUSS|, the set of senders with a message in flight; every ACK carries n and the sender
 takes line / n, so all rates are right within one round trip of a sender's first packet. Marks are suppressed while the
@@ -24,7 +24,7 @@ T = transmission(WIRE, LINE)
 
 
 class Side:
-    """A receiving host with Dasr alone: hands packets to the handlers as an engine does."""
+    """A receiving host with only Dasr: passes packets to the handlers as an engine does."""
 
     def __init__(self, **changes):
         self.params = Dasr(**changes)
@@ -45,7 +45,7 @@ class Side:
         return self.receivers[message.src], message, self.transfers[number]
 
     def data(self, number, now, ce=0, is_new=True, psn=None):
-        """A data packet arrives; return the reply."""
+        """Deliver a data packet; return the reply."""
         receiver, message, transfer = self._of(number)
         packet, reply = packet_with(Dasr.Header), packet_with(Dasr.Header)
         packet.wire_bytes, packet.ce = WIRE, ce
@@ -64,7 +64,7 @@ class Side:
         Dasr.on_announce(self.params, self.endpoint, receiver, message, transfer, now)
 
     def expire(self, sender, now):
-        """The sender's idle timer fires."""
+        """Fire the sender's idle timer."""
         receiver = self.receivers[sender]
         receiver.idle_timer_ps = NEVER
         Dasr.on_idle_timer(self.endpoint, receiver, now)
@@ -85,7 +85,7 @@ def test_an_idle_sender_leaves_the_set():
     timer = side.receivers[1].idle_timer_ps
     assert timer == us(5) + s(2)
     side.data(0, s(1))
-    side.expire(1, timer)  # it has sent since: the timer moves
+    side.expire(1, timer)  # it has sent since, so the timer moves
     assert side.n == 1
     assert side.receivers[1].idle_timer_ps == s(3)
     side.expire(1, s(3))
@@ -108,13 +108,13 @@ def test_an_announced_sender_counts_before_its_first_packet():
     assert side.n == 4
     assert side.data(0, 1).auss_n == 4
     side.host.announce = 0
-    side.data(1, 2)  # announced: its first packet is not a second start, and announces nothing again
+    side.data(1, 2)  # announced: its first packet is not a second start and announces nothing
     assert (side.n, side.host.announce) == (4, 0)
 
 
 @pytest.mark.parametrize(("announced_ps", "idle_ps", "sends"), [(ms(1), s(2), False), (s(2), ms(1), True)])
 def test_the_shorter_of_the_two_idle_times_counts(announced_ps, idle_ps, sends):
-    """An announcement waits its own time; once packets come they count, and the timer moves forward."""
+    """An announcement has its own time limit; once packets arrive, theirs applies and the timer moves forward."""
     side = Side(announced_idle_ps=announced_ps, idle_ps=idle_ps)
     side.message(0, sender=1, group=0)
     side.announce(0, us(3))
@@ -145,9 +145,9 @@ def test_only_senders_in_the_set_get_adverts():
     announced=st.booleans(),
 )
 def test_the_set_is_the_senders_with_open_messages(events, announced):
-    """Any order of packets of 8 messages of 4 senders, evictions included, against a plain set.
+    """Packets of 8 messages from 4 senders in any order, evictions included, against a plain set.
 
-    An ACK counts the message that it is for, also the first and the last one; those of messages that have ended count
+    An ACK counts the message that it is for, even if it is the first or the last one; ACKs for ended messages count
     nothing.
     """
     side, opened, ended = Side(), set(), set()
@@ -240,8 +240,8 @@ def test_non_receiver_congestion_ends_50_us_or_a_longer_base_rtt_after_the_last_
     assert states == [NON_RECEIVER_CONGESTION] * (lasts_us - 1) + [NO_CONGESTION] * (100 - lasts_us)
 
 
-def test_a_burst_after_idling_is_not_taken_for_non_receiver_congestion():
-    """Throughput counts from the first packet after the idle time, not over the empty window before."""
+def test_a_burst_after_idling_is_not_mistaken_for_non_receiver_congestion():
+    """Throughput is measured from the first packet after the idle time, not over the empty window before it."""
     side = machine()
     now = feed(side, 100, T, 0, start=T)
     states = set()
@@ -255,8 +255,8 @@ def test_a_burst_after_idling_is_not_taken_for_non_receiver_congestion():
     ("changes", "state"),
     [({}, NON_RECEIVER_CONGESTION), ({"window_ps": 6 * T, "full_packets": 5}, RECEIVER_CONGESTION)],
 )
-def test_a_short_window_knows_a_full_line_when_the_first_mark_arrives(changes, state):
-    """A trickle, then 18 packets in a row: as many as reach a threshold of 22.5 KB at 10 Gb/s."""
+def test_a_short_window_sees_a_full_line_when_the_first_mark_arrives(changes, state):
+    """A trickle, then 18 packets in a row, which is how many reach a threshold of 22.5 KB at 10 Gb/s."""
     side = machine(**changes)
     now = feed(side, 100, 4 * T, 0, start=T)
     now = feed(side, 18, T, 0, start=now + T)
@@ -295,7 +295,7 @@ def test_messages_start_at_line_rate_unless_told_otherwise():
     Dasr.on_ack(qp, sender, shared(0.1))
     qp.active_messages = 2
     Dasr.on_start(qp, sender)
-    assert sender.rate_bps == 0.1 * LINE  # others are under way: the share holds
+    assert sender.rate_bps == 0.1 * LINE  # others are in flight: the share holds
     qp.active_messages = 1
     Dasr.on_start(qp, sender)
     assert sender.rate_bps == LINE
@@ -309,7 +309,7 @@ def test_messages_start_at_line_rate_unless_told_otherwise():
 
 
 def test_the_announcement_has_its_size():
-    """2 B for each sender, in the first packet of a group's message: 20 senders and 2 kB are 2 %."""
+    """2 B per sender, in the first packet of a group's message: 20 senders and 2 kB make 2%."""
     params, message, packet = Dasr(), Message(), packet_with(Dasr.Header)
     message.group, message.group_size = 3, 20
     for psn, expected in ((0, 1088), (1, 1048)):
@@ -338,7 +338,7 @@ def value_at(pairs, now):
 
 
 def test_two_senders_have_half_the_line_within_one_round_trip(engine):
-    """Flow 1 joins at 50 us: from its first packet at the receiver to both rates at the half, at most one RTT."""
+    """Flow 1 joins at 50 us: within one RTT of its first packet at the receiver, both rates are half the line."""
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "10MB", start=["0us", "50us"])
     watch = [probes.rate(0), probes.rate(1), probes.field("host", "h0", "Dasr.auss_n")]
     graph = rdmacc.star(3)
@@ -359,7 +359,7 @@ def test_two_senders_have_half_the_line_within_one_round_trip(engine):
 
 
 def test_look_ahead_throttles_at_the_first_packet(engine):
-    """The group's first message announces all four: a long flow backs off before the others' packets come."""
+    """The group's first message announces all four, so a long flow backs off before the others' packets arrive."""
     others = [(f"h{i}", "h0", "50kB", f"{40 + i}us", 0) for i in (2, 3, 4, 5)]
     work = rdmacc.messages([("h1", "h0", "5MB"), *others])
     watch = [probes.rate(0), probes.field("host", "h0", "Dasr.auss_n")]
@@ -388,7 +388,7 @@ HOSTS = [f"h{i}" for i in range(1, 25)]
     ids=["last hop", "network", "source"],
 )
 def test_congestion_that_is_not_the_receivers_is_left_to_dcqcn(engine, graph, pairs, size, marked):
-    """An incast marks, its receiver suppresses: no CNP. Links inside the network, and a sender's NIC, cause CNPs."""
+    """The receiver suppresses an incast's marks: no CNP. Links inside the network and a sender's NIC do cause CNPs."""
     result = rdmacc.simulate(graph, rdmacc.long_flows(pairs, size), "dasr", engine=engine)
     check_finished(result)
     marks = {name for name in ("marks_last_hop", "marks_in_network", "marks_host_nic") if result.counters[name] > 0}

@@ -1,4 +1,4 @@
-"""DCQCN as its paper describes it: the handlers against the paper's rules, then in the simulator.
+"""DCQCN as in its paper: the handlers against the paper's rules, then in the simulator.
 
 Theory: alpha decays by (1 - g) each period without a CNP and rises by g with one; a cut takes alpha / 2 of the rate;
 after n steps of fast recovery the gap to the target is 1 / 2^n of the cut; the fluid fixed point (Zhu et al., CoNEXT
@@ -31,7 +31,7 @@ def make(line=LINE, **changes):
 
 
 class Rules:
-    """The reaction point of DCQCN (SIGCOMM 2015, figure 7), written again, to compare with."""
+    """An independent version of DCQCN's reaction point (SIGCOMM 2015, figure 7), for comparison."""
 
     def __init__(self, params, line):
         self.p, self.line = params, line
@@ -91,7 +91,7 @@ STEPS = st.lists(
     steps_of_recovery=st.integers(1, 6),
 )
 def test_any_sequence_of_events_follows_the_rules(steps, line, g, steps_of_recovery):
-    """Random CNPs, timer and byte events: rate, target and alpha are those of the rules above, bit by bit."""
+    """Random CNPs, timer and byte events: rate, target and alpha match the rules above bit for bit."""
     params, qp, sender = make(line, g=g, byte_counter_bytes="20kB", fast_recovery_steps=steps_of_recovery)
     rules = Rules(params, line)
     for now, step in enumerate(steps):
@@ -118,7 +118,7 @@ def test_any_sequence_of_events_follows_the_rules(steps, line, g, steps_of_recov
 
 
 def test_notifications_are_50_us_apart():
-    """The first marked packet is answered at once; others within N = 50 us are forgotten."""
+    """The first marked packet is answered at once; others within N = 50 us are ignored."""
     params, receiver = Dcqcn(), Dcqcn.Receiver()
 
     def kind(now, ce=1):
@@ -135,8 +135,9 @@ def test_notifications_are_50_us_apart():
     assert kind(us(111)) == CNP
 
 
-def test_the_first_cut_at_the_computed_time(engine):
-    """Two senders at 40 Gb/s: the packet that finds more than Kmin is marked, its CNP halves the sender's rate.
+def test_the_first_cut_comes_at_the_computed_time(engine):
+    """Two senders at 40 Gb/s: the packet that finds more than Kmin queued is marked, and its CNP halves the sender's
+    rate.
 
     At half the rate packets start two packet times apart.
     """
@@ -188,7 +189,7 @@ def steady_state(engine, flows, until, since):
     ],
 )
 def test_the_fluid_fixed_point(engine, flows, until, since, alpha_band, share_band):
-    """Fact 4, loosely: 35 % on the time average of the queue. Alpha needs longer: its half-life is 10 ms."""
+    """Loosely: within 35% for the time average of the queue. Alpha takes longer, as its half-life is 10 ms."""
     queue, alpha, shares, result = steady_state(engine, flows, until, since)
     fixed = DcqcnEquations(flows=flows).fixed_point()
     assert queue == pytest.approx(fixed["queue_bytes"] / 1000, rel=0.35)

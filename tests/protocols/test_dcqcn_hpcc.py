@@ -1,4 +1,4 @@
-"""DCQCN as the HPCC simulator has it: a bit in the ACK, three periodic timers, no byte counter.
+"""DCQCN as in the HPCC simulator: a bit in the ACK, three periodic timers, no byte counter.
 
 Theory: its rdma-hw.cc. The first notification starts the alpha timer and, 1 ns later than a period, the decrease
 check; later ones only set two flags. A decrease lowers the target only if the rate has been increased since the last
@@ -46,7 +46,7 @@ def test_the_bit_is_the_mark_of_the_packet():
 
 
 def test_the_first_notification_starts_the_timers_and_cuts_later():
-    """The rate is cut by the decrease check, one period and 1 ns after."""
+    """The decrease check cuts the rate, one period and 1 ns later."""
     params, _, sender = make()
     notify(params, sender, us(10))
     assert sender.current_bps == LINE
@@ -70,7 +70,7 @@ def test_alpha_follows_its_flag():
 
 
 def test_consecutive_cuts_keep_the_target():
-    """Without clamp_target the target remembers the rate before the burst; with it each cut lowers it."""
+    """Without clamp_target the target stays at the rate before the burst; with it each cut lowers the target."""
     for clamp, target in ((False, LINE), (True, LINE / 2)):
         params, qp, sender = make(clamp_target=clamp)
         for now in (4, 8):
@@ -82,7 +82,7 @@ def test_consecutive_cuts_keep_the_target():
 
 
 def test_a_cut_after_an_increase_lowers_the_target():
-    """And without another notification there is none."""
+    """Without another notification there is no cut."""
     params, qp, sender = make()
     notify(params, sender, 0)
     DcqcnHpcc.on_decrease_timer(params, qp, sender, us(4))
@@ -97,7 +97,7 @@ def test_a_cut_after_an_increase_lowers_the_target():
 
 @pytest.mark.parametrize("steps", [0, 1, 5])
 def test_the_three_stages(steps):
-    """F events of recovery, one additive, then hyper without a multiplier; 5 and 50 Mb/s for every 25 Gb/s."""
+    """F recovery events, one additive increase, then hyper ones without a multiplier; 5 and 50 Mb/s per 25 Gb/s."""
     params, qp, sender = make(fast_recovery_steps=steps)
     sender.current_bps = sender.target_bps = 10e9
     targets = []
@@ -129,7 +129,7 @@ def test_invariants_of_any_sequence(events):
 
 
 def test_no_cnp_packets_and_the_first_cut_on_time(engine):
-    """Two to one: the ACK of the first marked packet starts the decrease check, 4.001 us later the rate is halved."""
+    """Two to one: the first marked packet's ACK starts the decrease check, which halves the rate 4.001 us later."""
     scheme = rdmacc.scheme("dcqcn-hpcc").replace(kmin_bytes=WIRE, kmax_bytes=WIRE)
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "2MB")
     watch = [
@@ -149,8 +149,8 @@ def test_no_cnp_packets_and_the_first_cut_on_time(engine):
     assert notified > 2 * (transmission(WIRE, 25e9) + us(1))
 
 
-def test_a_window_in_proportion_to_the_rate():
-    """HAS_WIN and VAR_WIN: the base RTT's worth at the current rate; without them none."""
+def test_the_window_is_proportional_to_the_rate():
+    """HAS_WIN and VAR_WIN: a base RTT at the current rate; without them, no window."""
     params, qp, sender = make(has_window=True, base_rtt_ps="4160ns")
     assert sender.window_bytes == 52_000
     notify(params, sender, 0)

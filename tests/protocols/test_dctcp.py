@@ -1,9 +1,9 @@
-"""DCTCP: slow start, additive increase, one cut in a window by alpha / 2, halving for losses; its sawtooth.
+"""DCTCP: slow start, additive increase, one cut per window by alpha / 2, halving on losses; its sawtooth.
 
 Theory: RFC 8257; Alizadeh et al., SIGCOMM 2010, section 3.3: with W* = (C RTT + K) / N packets, alpha is sqrt(2 / W*),
 the queue of N synchronised flows swings between K + N and K + N - sqrt(2 N (C RTT + K)) / 2.
 
-DCTCP of RDMA simulators: a rate, cut by alpha / 2 once a round trip with marks, raised by a constant otherwise.
+DCTCP as in RDMA simulators: a rate, cut by alpha / 2 once per round trip with marks, otherwise raised by a constant.
 
 Theory: rdma-hw.cc, mode 8, whose rules `Rules` states in bytes; alpha decays by 15/16 each round without marks.
 """
@@ -69,7 +69,7 @@ def test_slow_start_doubles_the_window_each_round():
     assert [flow.round() for _ in range(4)] == [20, 40, 80, 160]
 
 
-def test_additive_increase_is_one_packet_each_round():
+def test_additive_increase_is_one_packet_per_round():
     flow = Flow()
     flow.sender.threshold = 10.0
     assert flow.round() == pytest.approx(11, abs=0.06)
@@ -78,7 +78,7 @@ def test_additive_increase_is_one_packet_each_round():
 
 @pytest.mark.parametrize(("initial", "echo", "after"), [(1.0, 0, 0.0), (0.0, 1, 1.0)])
 def test_alpha_moves_by_a_sixteenth_a_window(initial, echo, after):
-    """Fact 1: (15/16)^k without marks, 1 - (15/16)^k with all. The first ACK ends a window (RFC 8257, 3.3)."""
+    """(15/16)^k without marks, 1 - (15/16)^k if every packet is marked. The first ACK ends a window (RFC 8257, 3.3)."""
     flow = Flow(initial_alpha=initial)
     for k in range(1, 11):
         while flow.message.una_psn < flow.transfer.window_end_psn:
@@ -88,14 +88,14 @@ def test_alpha_moves_by_a_sixteenth_a_window(initial, echo, after):
 
 
 def test_a_cut_takes_half_of_alpha():
-    """Fact 2: 100 packets at alpha = 0.1 become 95; slow start is over."""
+    """At alpha = 0.1, 100 packets become 95, and slow start is over."""
     flow = Flow(initial_alpha=0.1)
     flow.sender.window, flow.transfer.window_end_psn = 100.0, 10**6
     assert flow.ack(echo=1) == 95.0
     assert flow.sender.threshold == 95.0
 
 
-def test_one_cut_in_a_window():
+def test_one_cut_per_window():
     """Packets sent before the cut cause neither another cut nor growth."""
     flow = Flow()
     flow.transfer.window_end_psn = 10**6
@@ -106,7 +106,7 @@ def test_one_cut_in_a_window():
 
 
 def test_the_first_mark_halves_the_window():
-    """Alpha is 1 at the start, less a sixteenth if the first ACK was not marked; 0 makes the first cut tiny."""
+    """Alpha starts at 1, or a sixteenth less if the first ACK is not marked; from 0, the first cut is tiny."""
     assert Flow().ack(echo=1) == 5.0
     flow = Flow()
     flow.ack()
@@ -114,7 +114,7 @@ def test_the_first_mark_halves_the_window():
     assert Flow(initial_alpha=0.0).ack(echo=1) == pytest.approx(10 * (1 - 1 / 32))
 
 
-def test_a_loss_halves_whatever_alpha():
+def test_a_loss_halves_the_window_whatever_alpha():
     flow = Flow(initial_alpha=0.0)
     assert flow.ack(0, kind=NAK) == 5.0
     assert flow.round() == 5.0
@@ -135,7 +135,7 @@ def test_a_timeout_starts_over():
     assert flow.sender.window == 2.0  # once for each
 
 
-def test_the_window_keeps_its_least():
+def test_the_window_never_falls_below_its_minimum():
     flow = Flow()
     for _ in range(40):
         flow.round(echo=1)
@@ -144,7 +144,7 @@ def test_the_window_keeps_its_least():
 
 
 def test_the_sawtooth(engine):
-    """Fact 3: C = 10 Gb/s, RTT = 100 us, K = 40, two flows: alpha 0.18, the queue between 30.9 and 42 packets."""
+    """C = 10 Gb/s, RTT = 100 us, K = 40, two flows: alpha is 0.18, and the queue swings between 30.9 and 42 packets."""
     k, flows, wire = 40, 2, 1500
     scheme = rdmacc.scheme("dctcp", payload_bytes=wire - 58, kmin_bytes=k * wire, start_delay_ps=0)
     scheme = scheme.replace(**{"EcnStep.reference_bps": 0})
@@ -193,7 +193,7 @@ class HpccFlow:
 
 
 class Rules:
-    """The same in the simulator's terms: byte sequence numbers and a state of two values."""
+    """The same rules in the simulator's terms: byte sequence numbers and a two-valued state."""
 
     def __init__(self, line, g, min_rate):
         self.line, self.g, self.min_rate = line, g, min_rate
@@ -234,7 +234,7 @@ def test_starts_at_line_rate_with_a_window_of_one_bandwidth_delay_product():
     g=st.sampled_from([1 / 16, 1 / 256]),
 )
 def test_any_sequence_of_acks_follows_the_rules(steps, last_bytes, line, g):
-    """Random ACKs, marks and packets sent: rate and alpha are those of the simulator's rules, bit by bit."""
+    """Random ACKs, marks and sent packets: rate and alpha match the simulator's rules bit for bit."""
     flow = HpccFlow(packets=300, last_bytes=last_bytes, line=line, g=g)
     rules = Rules(line, g, 1e9)
     una = sent = 0

@@ -1,6 +1,6 @@
-"""ExpressPass: its feedback by handlers alone, and its published facts in the simulator, on both engines.
+"""ExpressPass: its feedback on plain records, and its published properties in the simulator, on both engines.
 
-The preset `expresspass-2017` against ns2-xpass's own results, and the feedback that the paper prints.
+The preset `expresspass-2017` against ns2-xpass's results, and the feedback law printed in the paper.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ def scheme_of(**changes):
 
 
 class Crediter:
-    """The receiver of a message, driven by hand: one update at a time."""
+    """A message's receiver, driven by hand, one update at a time."""
 
     def __init__(self, rate, **changes):
         self.params = plain(ExpressPass(jitter=0.0, **changes))
@@ -41,13 +41,13 @@ class Crediter:
         self.now = 0
 
     def send(self):
-        """Send a credit now; return it and the time to the next one."""
+        """Send a credit now; return it and the time until the next one."""
         reply = packet_with(ExpressPass.Header)
         self.params.on_credit_timer(self.params, self.qp, self.receiver, reply, self.now)
         return reply, self.receiver.credit_timer_ps - self.now
 
     def update(self, lost=0, total=100, after_ps=RTT_PS):
-        """Spend a round trip in which some credits bring no packet; return the rate over the maximum."""
+        """Simulate a round trip in which some credits bring no packet; return the rate over the maximum."""
         self.now += after_ps
         self.receiver.heard_ps = self.now
         self.receiver.total_credits, self.receiver.lost_credits = total, lost
@@ -71,7 +71,7 @@ def test_gap_of_credits_at_the_highest_rate():
     ],
 )
 def test_growth(rate, weight, rates, weights):
-    """The first increase leaves the weight as it is, the later ones raise it by 0.05, up to a half."""
+    """The first increase leaves the weight unchanged; later ones raise it by 0.05, up to a half."""
     crediter = Crediter(rate, initial_weight=weight)
     found = [(crediter.update(), crediter.receiver.weight) for _ in range(5)]
     assert [rate for rate, _ in found[:3]] == pytest.approx(rates, abs=1e-4)
@@ -111,13 +111,13 @@ def test_the_target_falls_with_the_rate(lost, is_cut):
 
 
 @pytest.mark.parametrize("after_ps", [RTT_PS - 1, RTT_PS])
-def test_an_update_once_a_round_trip(after_ps):
+def test_updates_come_once_per_round_trip(after_ps):
     crediter = Crediter(0.5)
     assert (crediter.update(after_ps=after_ps) > 0.5) == (after_ps >= RTT_PS)
 
 
 def test_feedback_of_the_paper():
-    """Loss of 0.2 against 0.1: times 0.8 x 1.1; then w 1/4, and the aim is 1.1 of the most; then w (1/4 + 1/2) / 2."""
+    """Loss 0.2 against 0.1: times 0.8 x 1.1; then w = 1/4, aiming at 1.1 of the maximum; then w = (1/4 + 1/2) / 2."""
     crediter = Crediter(0.5, feedback="paper", target_loss=0.1)
     assert crediter.update(lost=20) == pytest.approx(0.5 * 0.8 * 1.1)
     assert crediter.update(lost=10) == pytest.approx(0.44 * 0.75 + 0.25 * 1.1)
@@ -150,7 +150,7 @@ def test_smoothed_time_from_credit_to_packet():
     assert (receiver.total_credits, receiver.lost_credits, receiver.expected_credit) == (4, 2, 4)
 
 
-def test_credits_have_a_least_and_a_most_size():
+def test_credits_have_a_minimum_and_a_maximum_size():
     refused(lambda: ExpressPass(most_credit_bytes=80), "ExpressPass.most_credit_bytes = 80")
 
 
@@ -163,10 +163,10 @@ def test_the_first_rate_scales_with_small_messages(engine, packets, fraction):
     assert samples(result, watch.name)[-1][1] == pytest.approx(fraction * MOST_BPS)
 
 
-def test_one_message_takes_a_round_trip_more_than_its_bytes(engine):
-    """A request of 84 B, a credit of 84 B, the packet; each over two links of 10 Gb/s and 1 us.
+def test_a_message_takes_one_round_trip_longer_than_its_bytes(engine):
+    """A request of 84 B, a credit of 84 B and the packet each cross two links of 10 Gb/s and 1 us.
 
-    A lost request costs a timeout more.
+    A lost request costs an additional timeout.
     """
     work = rdmacc.messages([("h1", "h0", 1460)])
     ideal_ps = 2 * (84 * 800 + us(1)) * 2 + 2 * (FULL * 800 + us(1))
@@ -178,15 +178,15 @@ def test_one_message_takes_a_round_trip_more_than_its_bytes(engine):
 
 
 @pytest.mark.parametrize("senders", [1, 2, 8])
-def test_greedy_flows_fill_what_credits_leave_and_lose_nothing(engine, senders):
-    """Data of all senders take 94.82 % of the link at most; the queue stays at a few packets, nothing is dropped."""
+def test_greedy_flows_use_what_credits_leave_and_lose_nothing(engine, senders):
+    """All senders' data take at most 94.82% of the link; the queue stays at a few packets, and nothing is dropped."""
     work = rdmacc.incast([f"h{i + 1}" for i in range(senders)], "h0", "3MB")
     scheme = rdmacc.preset("expresspass-2017")["expresspass"]
     graph = spokes(["10Gbps"] * (senders + 1), buffer="100MB")
     result = rdmacc.Simulation(graph, work, scheme, engine=engine).run("2ms", progress=False)
     port = result.ports.set_index("port").loc["s0->h0"]
     share = port["tx_bytes"] * 8e12 / (LINE_BPS * 2_000_000_000)
-    assert 0.85 < share <= 1.005 * (1 - CREDIT_SHARE)  # a full queue of credits rather has room for a short one
+    assert 0.85 < share <= 1.005 * (1 - CREDIT_SHARE)  # a full credit queue is more likely to have room for a short one
     assert port["dropped_packets"] == 0
     assert port["peak_queue_bytes"] <= 8 * FULL
     assert result.counters.naks == 0
@@ -196,7 +196,7 @@ def test_greedy_flows_fill_what_credits_leave_and_lose_nothing(engine, senders):
 
 
 def test_credits_take_their_share_of_every_port(engine):
-    """Two receivers of one sender credit at full rate: the sender's port lets half of them pass."""
+    """Two receivers credit one sender at full rate: the sender's port lets half of the credits pass."""
     work = rdmacc.messages([("h0", "h1", "3MB"), ("h0", "h2", "3MB")])
     scheme = rdmacc.preset("expresspass-2017")["expresspass"]
     result = rdmacc.Simulation(spokes(["10Gbps"] * 3, buffer="100MB"), work, scheme, engine=engine, trace=True).run(
@@ -212,8 +212,8 @@ def test_credits_take_their_share_of_every_port(engine):
     assert port["dropped_packets"] > 50
 
 
-def test_a_request_says_what_is_left():
-    """That decides whether the receiver sends credits at all, and how fast it begins."""
+def test_a_request_says_how_much_is_left():
+    """This decides whether the receiver sends credits at all, and how fast it starts."""
     message, transfer, params = Message(), ExpressPass.Transfer(), plain(ExpressPass())
     message.packets, message.next_psn, transfer.is_last = 7, 3, 1
     request = packet_with(ExpressPass.Header)
@@ -228,8 +228,8 @@ def test_a_request_says_what_is_left():
 
 
 @pytest.mark.parametrize("nth", [1, 3, 206])
-def test_a_lost_packet_is_asked_for_and_all_behind_it(engine, nth):
-    """One NAK; the packets in flight behind it are sent again: none for the last packet, which the stop reveals."""
+def test_a_lost_packet_and_all_behind_it_are_requested_again(engine, nth):
+    """One NAK; packets in flight behind the loss are sent again. The last packet has none: the stop reveals it."""
     work = rdmacc.messages([("h1", "h0", "300kB")])
     faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
     scheme = scheme_of(early_stop=False)
@@ -245,7 +245,7 @@ def test_a_lost_packet_is_asked_for_and_all_behind_it(engine, nth):
 EXPERIMENT = experiment("validation.expresspass_ns2")
 
 UNTIL = {"10G": ms(6), "100G": ms(1.3)}
-"""Twenty base RTTs after the second flow has joined."""
+"""Twenty base RTTs after the second flow joins."""
 
 
 def point(name, seed=0, scheme=None):

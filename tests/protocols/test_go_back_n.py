@@ -1,11 +1,11 @@
 """Go-back-N: receiver and sender on plain records, and losses at known places in the simulator, to the picosecond.
 
-Theory: InfiniBand's reliable connection (cumulative ACKs, a NAK for a gap, everything from the gap on again), with the
-NAK interval of the public ns-3 receiver and a timeout. One loss costs one round trip's worth of packets; n packets
-with an ACK request every k give n / k ACKs, and one for the last; loss p and W packets in a round trip leave
-(1 - p) / (1 + p (W - 1)) of the goodput.
+Theory: InfiniBand's reliable connection (cumulative ACKs, a NAK for a gap, everything from the gap on sent again), with
+the NAK interval of the public ns-3 receiver and a timeout. One loss costs one round trip of packets. n packets with an
+ACK request every k get n / k ACKs and one for the last. Loss p and W packets per round trip leave (1 - p) / (1 + p (W -
+1)) of the goodput.
 
-The preset `roce-htsim` against csg-htsim's own results.
+The preset `roce-htsim` against csg-htsim's results.
 """
 
 import math
@@ -35,7 +35,6 @@ from tests.support import (
 
 @pytest.mark.parametrize(("packets", "every", "acks"), [(4096, 256, 16), (4097, 256, 17), (100, 256, 1), (10, 3, 4)])
 def test_acks_at_the_milestones_and_at_the_last_packet(packets, every, acks):
-    """Fact 4."""
     receiver = Receiver(packets, ack_every_packets=every)
     replies = [receiver.take(psn) for psn in range(packets)]
     assert all(accepted for accepted, _, _ in replies)
@@ -89,8 +88,8 @@ def test_whatever_arrives_is_accepted_in_order(arrivals):
     ("sent", "replies", "windows"),
     [
         (5, [(ACK, 3), (ACK, 2), (ACK, 5)], [(3, 5), (3, 5), (5, 5)]),  # cumulative: an old one changes nothing
-        (8, [(NAK, 3)], [(3, 3)]),  # what is below has come; everything from there on again
-        (8, [(NAK, 2), (ACK, 6)], [(2, 2), (6, 6)]),  # of the first copies: the sender moves on
+        (8, [(NAK, 3)], [(3, 3)]),  # everything below has arrived; everything from there on is sent again
+        (8, [(NAK, 2), (ACK, 6)], [(2, 2), (6, 6)]),  # caused by the first copies: the sender moves on
         (4, [(ACK, 1), "timeout"], [(1, 4), (1, 1)]),
     ],
 )
@@ -146,7 +145,7 @@ def simulate(engine, packets, scheme, **options):
 
 @pytest.mark.parametrize("lost", [0, 7, 50])
 def test_one_loss_by_hand(engine, lost):
-    """Fact 1: packet p + 1 tells of the loss; until the NAK is back the sender goes on: C RTT packets in vain."""
+    """Packet p + 1 reveals the loss. Until the NAK is back the sender keeps sending: C RTT packets in vain."""
     packets = 200
     result = simulate(engine, packets, dropping(lost))
     check_finished(result)
@@ -161,7 +160,7 @@ def test_one_loss_by_hand(engine, lost):
 
 
 def test_a_lost_retransmission_waits_for_the_nak_interval(engine):
-    """The packet is lost twice: the second NAK comes with the first packet after the interval."""
+    """The packet is lost twice: the first packet after the interval triggers the second NAK."""
     interval = us(50)
     probe = probes.field("flow", 0, "received_packets")
     result = simulate(engine, 1000, dropping(10, times=2, nak_interval_ps=interval), probes=[probe])

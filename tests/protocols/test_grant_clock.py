@@ -1,8 +1,8 @@
-"""Transmission clocked by grants: packets sent for a grant, losses, and retransmissions.
+"""Transmission clocked by grants: packets per grant, losses, and retransmissions.
 
-AMRT: gaps that keep the mark, growth into free bandwidth, and a queue that stays.
+AMRT: gaps that keep the mark, growth into free bandwidth, and a queue that never drains.
 
-Polo: the number of packets driven beyond one for each, by the marks of an epoch; losses found without a timeout.
+Polo: packets driven beyond one per grant, by the marks of an epoch; losses found without a timeout.
 """
 
 import networkx as nx
@@ -41,7 +41,7 @@ def dumbbell(slots):
 
 
 class Sender(support.Sender):
-    """A sender of packets of 1000 bytes clocked by grants; grants and its timer return what it sends then."""
+    """A grant-clocked sender of 1000-byte packets; grants and its timer return the packets it sends."""
 
     def __init__(self, packets=10, unscheduled=4, **changes):
         changes |= {"unscheduled_packets": unscheduled, "base_rtt_ps": 1_000_000}
@@ -57,7 +57,7 @@ class Sender(support.Sender):
         return self.burst(now)
 
 
-def test_one_packet_for_each_grant_in_any_order():
+def test_one_packet_per_grant_in_any_order():
     sender = Sender()
     assert sender.burst() == [0, 1, 2, 3]
     assert [sender.grant(psn) for psn in (2, 0, 3, 1)] == [[4], [5], [6], [7]]
@@ -77,8 +77,8 @@ def test_a_lost_packet_takes_the_next_grant_and_leaves_one_fewer_in_flight():
     assert sender.grant(5) == [7]
 
 
-def test_the_timer_is_for_what_was_in_flight_when_it_was_set():
-    """Once all of these are granted it is set for the others; packets sent since do not count as lost."""
+def test_the_timer_covers_what_was_in_flight_when_it_was_set():
+    """Once all of these are granted it is set again for the others; packets sent since then do not count as lost."""
     sender = Sender()
     sender.burst()
     assert sender.grant(0, now=500_000) == [4]
@@ -99,7 +99,7 @@ def test_with_nothing_in_flight_one_packet_goes_without_a_grant():
 
 
 def test_without_grants_a_message_fails_after_its_recoveries():
-    """Three base RTTs apart; a grant begins the count again."""
+    """They are three base RTTs apart; a grant restarts the count."""
     sender = Sender(retry_limit=3)
     sender.burst()
     sender.expire()
@@ -115,7 +115,7 @@ def test_without_grants_a_message_fails_after_its_recoveries():
     assert sender.transfer.retries == 4
 
 
-def test_grants_that_find_nothing_to_send_are_gone_and_late_ones_are_no_loss():
+def test_grants_with_nothing_to_send_are_lost_and_late_ones_are_no_loss():
     sender = Sender(packets=4)
     sender.burst()
     for psn in (1, 2, 3):
@@ -132,7 +132,7 @@ def test_grants_that_find_nothing_to_send_are_gone_and_late_ones_are_no_loss():
 
 
 def test_the_first_burst_is_a_bdp():
-    """40 Gb/s for 10 us are 33.3 packets of 1.5 KB: the one that begins within the round trip counts."""
+    """40 Gb/s for 10 us make 33.3 packets of 1.5 KB; the one that starts within the round trip counts."""
     qp = QueuePair()
     qp.line_bps = 40e9
     GrantClock.on_open(GrantClock(base_rtt_ps="10us"), qp)
@@ -154,7 +154,7 @@ def make_port():
 
 
 def test_a_gap_of_a_packet_keeps_the_mark():
-    """1.2 us at 10 Gb/s, counted from the end of the last packet."""
+    """1.2 us at 10 Gb/s, measured from the end of the last packet."""
     part, (port, egress) = AntiEcn(), make_port()
     gaps = [5 * SLOT, 0, SLOT - 1, SLOT, SLOT + 1, 0]
     now, seen = 0, []
@@ -192,9 +192,10 @@ def run(engine, unscheduled, sizes, rounds=12):
 
 
 def test_a_lone_flow_grows_until_the_link_is_full(engine):
-    """One packet in 8 slots becomes 2; of packets that follow each other only the first has a gap, so then one more.
+    """One packet in 8 slots becomes 2. Of consecutive packets only the first has a gap, so then one more at a time.
 
-    The last mark is made before the packet of the one before fills the gap, so 9 packets are in flight, and one waits.
+    The last mark is made before the packet of the previous mark fills the gap, so 9 packets are in flight and one
+    waits.
     """
     used, queue, in_flight = run(engine, 1, (2000, 1))
     assert in_flight[1:].tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9]
@@ -203,7 +204,7 @@ def test_a_lone_flow_grows_until_the_link_is_full(engine):
 
 
 def test_it_never_slows_down(engine):
-    """Two bursts of a BDP: half of it waits, for good."""
+    """Two bursts of a BDP: half of the packets stay queued for good."""
     _, queue, _ = run(engine, 8, (2000, 2000))
     assert queue[4:].min() >= 7 * 1500
 
@@ -213,14 +214,14 @@ def test_it_never_slows_down(engine):
     [
         (0, [(10, 3)], 0),  # before the first adjoint packet there is no epoch
         (1, [(10, 3)], 7),  # the first one counts unmarked packets
-        *[(1, [(0, 0)] + [(10, 0)] * n, n) for n in range(5)],  # then one more for each without marks
-        (1, [(10, 0), (20, 8)], 6),  # half of the marked ones fewer
+        *[(1, [(0, 0)] + [(10, 0)] * n, n) for n in range(5)],  # then one more for each epoch without marks
+        (1, [(10, 0), (20, 8)], 6),  # minus half of the marked ones
         (1, [(10, 0), (20, 7)], 7),  # rounded down
         (1, [(0, 0), (1, 1)], 0),  # the last packet is driven
     ],
 )
-def test_packets_driven_beyond_one_for_each(answered, epochs, extra):
-    """D after some epochs, each (packets that came, those marked); the difference is driven or withheld."""
+def test_packets_driven_beyond_one_per_grant(answered, epochs, extra):
+    """D after some epochs, each given as (packets, of these marked); the difference is driven or withheld."""
     transfer = Polo.Transfer()
     transfer.answered = answered
     for came, marked in epochs:

@@ -1,8 +1,8 @@
-"""Homa: grants, priorities, RESEND, cut-offs, by exact counts and closed forms; and the ns-3 port's settings.
+"""Homa: grants, priorities, RESEND and cut-offs, by exact counts and closed forms; and the ns-3 port's settings.
 
-Theory (Montazeri et al., SIGCOMM 2018): a message of at most RTTbytes needs no grant, a longer one a grant for each
-packet beyond; RTTbytes at most are granted and not received; of n granted messages the best has level 8 - n; a
-receiver whose link never idles has the last of N messages when all their bytes have passed.
+Theory (Montazeri et al., SIGCOMM 2018): a message of at most RTTbytes needs no grant; a longer one needs a grant for
+each packet beyond. At most RTTbytes are granted and not yet received. Of n granted messages the best has level 8 - n.
+If a receiver's link never idles, the last of N messages ends when all their bytes have passed.
 """
 
 from dataclasses import replace
@@ -37,13 +37,13 @@ def homa(**changes):
 
 
 def run(work, engine, scheme=None, **options):
-    """Run messages to h0 of a star; those are rows (src, dst, size)."""
+    """Run messages, given as rows (src, dst, size), to h0 of a star."""
     messages = rdmacc.messages(work) if isinstance(work, list) else work
     return rdmacc.simulate(STAR, messages, scheme or homa(), engine=engine, trace=True, progress=False, **options)
 
 
 def rows_of(result, kind, what, node):
-    """Return the rows of the trace about packets of a kind that a host has sent, or that have arrived at it."""
+    """Return the trace's rows for packets of a kind that a host sent, or that arrived at it."""
     trace = result.packet_trace
     end = trace["node"] if what == "sent" else trace["peer"]
     return trace[(trace["kind"] == kind) & (trace["what"] == what) & (end == node)]
@@ -59,8 +59,8 @@ def test_a_grant_for_each_packet_beyond_rttbytes(engine, packets, grants):
 
 
 @pytest.mark.parametrize("overcommit", [1, 2, 7])
-def test_no_more_than_rttbytes_are_granted_and_not_received(engine, overcommit):
-    """For each message; in scheduled packets of those that still want grants, K times that for each receiver."""
+def test_at_most_rttbytes_are_granted_and_not_received(engine, overcommit):
+    """Per message; and K times that per receiver, in scheduled packets of messages that still want grants."""
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "60kB")
     result = run(work, engine, homa(overcommit=overcommit))
     check_finished(result)
@@ -78,15 +78,15 @@ def test_no_more_than_rttbytes_are_granted_and_not_received(engine, overcommit):
 
 
 def test_the_receivers_link_never_idles(engine):
-    """The last of 8 messages has come when all bytes have passed the link."""
+    """The last of 8 messages ends when all bytes have passed the link."""
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "200kB")
     result = run(work, engine)
     check_finished(result)
     assert result.flows["fct_ps"].max() == 2 * 250_000 + PACKET_PS + 8 * 200 * PACKET_PS
 
 
-def test_one_message_of_each_sender_is_granted(engine):
-    """With K = 2, the shorter two come from one host: the long one of another host has the second place."""
+def test_one_message_per_sender_is_granted(engine):
+    """With K = 2 the two shorter messages are from one host, so a long one from another host takes the second place."""
     rows = [("h1", "h0", "60kB"), ("h1", "h0", "70kB"), ("h2", "h0", "200kB")]
     result = run(rows, engine, homa(overcommit=2))
     check_finished(result)
@@ -99,7 +99,7 @@ def test_one_message_of_each_sender_is_granted(engine):
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_granted_messages_have_the_lowest_levels(engine, count):
-    """One message alone: level 7. Three: 5, 6 and 7 by what is left."""
+    """A lone message: level 7. Three: 5, 6 and 7, by what is left of them."""
     rows = [(f"h{i}", "h0", f"{100 + 50 * i}kB") for i in range(1, count + 1)]
     watch = [rdmacc.probes.field("flow", i, "granted_level") for i in range(count)]
     result = run(rows, engine, probes=watch, until="100us")
@@ -132,8 +132,8 @@ def test_unscheduled_packets_have_the_level_of_their_size(engine):
     assert levels == [0, 0, 1, 1, 2, 2]
 
 
-def test_cutoffs_carry_equal_bytes():
-    """Sizes uniform up to S, all unscheduled: bytes grow as the square, so two levels part at S / sqrt(2)."""
+def test_cutoffs_split_bytes_equally():
+    """Sizes are uniform up to S, all unscheduled: bytes grow as the square, so two levels are split at S / sqrt(2)."""
     sizes = SizeDistribution.uniform(1, 100_000)
     assert unscheduled_cutoffs(sizes, 100_000, 2) == [pytest.approx(100_000 / np.sqrt(2), abs=2)]
     assert unscheduled_cutoffs(sizes, 100_000, 5) == pytest.approx([1e5 * np.sqrt(k / 5) for k in range(1, 5)], abs=2)
@@ -141,20 +141,20 @@ def test_cutoffs_carry_equal_bytes():
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_cutoffs_of_published_sizes_part_sampled_bytes_equally(name):
+def test_cutoffs_of_published_sizes_split_sampled_bytes_equally(name):
     sizes = SIZES[name]
     sampled = sizes.sample(np.random.default_rng(1), 200_000)
     unscheduled = np.minimum(sampled, 9_700)
     assert unscheduled_bytes(sizes, 9_700, sizes.sizes[-1]) == pytest.approx(unscheduled.mean(), rel=0.01)
     cutoffs = unscheduled_cutoffs(sizes, "9.7kB", 4)
-    for rank, cutoff in enumerate(cutoffs, start=1):  # a size with a share of its own may lie at a cut
+    for rank, cutoff in enumerate(cutoffs, start=1):  # a size with a probability mass may lie at a cut-off
         below = unscheduled[sampled < cutoff - 1].sum() / unscheduled.sum()
         up_to = unscheduled[sampled <= cutoff + 1].sum() / unscheduled.sum()
         assert below - 0.01 <= rank / 4 <= up_to + 0.01
 
 
 def test_levels_follow_the_share_of_unscheduled_bytes():
-    assert unscheduled_levels(SizeDistribution.uniform(1, 5_000), "10kB") == 7  # all bytes, but one level is left
+    assert unscheduled_levels(SizeDistribution.uniform(1, 5_000), "10kB") == 7  # all unscheduled, but one level remains
     assert unscheduled_levels(SIZES["web_search"], "9.7kB") == 1
     assert unscheduled_levels(SizeDistribution.choice([20_000]), "10kB") == 4
     made = Homa.for_sizes(SizeDistribution.uniform(1, 20_000), "10kB")
@@ -165,7 +165,7 @@ def test_levels_follow_the_share_of_unscheduled_bytes():
 
 
 def test_rttbytes_follow_the_link(engine):
-    """By default line rate times base RTT, for each pair of hosts."""
+    """The default is line rate times base RTT, for each pair of hosts."""
     result = run([("h1", "h0", "100kB")], engine, rdmacc.scheme("homa"))
     base_rtt_ps = 4 * 250_000 + 2 * PACKET_PS + 2 * 64 * 800
     window = -(-int(10e9 * base_rtt_ps / 8e12) // 1000)
@@ -173,7 +173,7 @@ def test_rttbytes_follow_the_link(engine):
     assert result.flows["slowdown"].iloc[0] == pytest.approx(1.0)
 
 
-def test_a_lost_packet_is_asked_for_after_the_interval(engine):
+def test_a_lost_packet_is_requested_after_the_interval(engine):
     """The last packet of an unscheduled message: one RESEND, one retransmission, at the highest level."""
     result = run([("h1", "h0", "5kB")], engine, faults=[ScriptedLoss(message=0, psn=4)])
     check_finished(result)
@@ -187,7 +187,7 @@ def test_a_lost_packet_is_asked_for_after_the_interval(engine):
 
 @pytest.mark.parametrize(("granted", "end"), [(2, None), (6, 6), (9, 9), (14, 9)])
 def test_a_resend_asks_for_no_more_than_was_granted(granted, end):
-    """Nor for more than the message has: packets that were asked for again are granted beyond its end."""
+    """Nor for more than the message has, although packets requested again are granted beyond its end."""
     message, transfer, reply = Message(), Homa.Transfer(), packet_with(Homa.Header)
     message.packets, transfer.granted_packets, transfer.held = 9, granted, bytearray(9)
     for psn in (0, 1):
@@ -205,8 +205,8 @@ def test_a_sender_without_a_receiver_gives_up(engine):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
-def test_so_many_senders_obey_grants(engine, share):
-    """The others send RTTbytes and answer BUSY; they keep their places among the K."""
+def test_only_a_share_of_senders_obeys_grants(engine, share):
+    """The others send RTTbytes and answer BUSY; they keep their place among the K."""
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")
     result = run(work, engine, homa(responsive_fraction=share, overcommit=8), until="5ms")
     finished = result.flows["status"] == "finished"
@@ -222,7 +222,7 @@ def ns3(rate="10Gbps"):
 
 @pytest.mark.parametrize(("senders", "size"), [(1, 146_000), (8, 200_000), (8, 1_000_000)])
 def test_ns3_star(engine, senders, size):
-    """1,502 B take 1,201.6 ns, cut to 1,201. Nothing is lost; the last message has come when all bytes have passed."""
+    """1,502 B take 1,201.6 ns, truncated to 1,201. Nothing is lost; the last message ends when all bytes have."""
     work = rdmacc.incast([f"h{i}" for i in range(1, senders + 1)], "h0", size)
     result = rdmacc.simulate(STAR, work, ns3(), engine=engine, progress=False)
     packets, rest = divmod(size, 1460)
@@ -234,9 +234,10 @@ def test_ns3_star(engine, senders, size):
 
 
 def test_ns3_levels(engine):
-    """Unscheduled 0 under 13 packets, otherwise 1; a grant's level from the first packet after it; control with data.
+    """Unscheduled: level 0 below 13 packets, otherwise 1. A grant's level holds from the next packet on. Control is
+    with data.
 
-    So its code says; but no packet keeps its tag, and all share one class.
+    That is what its code intends; but no packet keeps its tag, so all share one class.
     """
     rows = [("h1", "h0", 12 * 1460), ("h2", "h0", 12 * 1460 + 1), ("h3", "h0", 200 * 1460)]
     assert set(rows_of(run(rows, engine, ns3()), "data", "arrived", "h0")["priority"]) == {DATA_CLASS}

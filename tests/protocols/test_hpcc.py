@@ -1,9 +1,9 @@
-"""HPCC: the sender's arithmetic by itself, then windows, utilisation and queue in the simulator.
+"""HPCC: the sender's arithmetic on its own, then windows, utilisation and queue in the simulator.
 
-Theory (Li et al., SIGCOMM 2019): W = W_c / (U / eta) + W_AI, or W_c + W_AI; with the queue empty U = sum W / (B T), so
-that sum W settles at eta B T + N W_AI, whatever the number of flows; each flow's reference moves once a round trip.
+Theory (Li et al., SIGCOMM 2019): W = W_c / (U / eta) + W_AI, or W_c + W_AI; with an empty queue U = sum W / (B T), so
+sum W settles at eta B T + N W_AI for any number of flows; each flow's reference moves once per round trip.
 
-The preset `hpcc-ns3` to the nanosecond: against that simulator's own results, and rule by rule.
+The preset `hpcc-ns3` to the nanosecond: against that simulator's results, and rule by rule.
 """
 
 from dataclasses import replace
@@ -49,13 +49,12 @@ def ack(state, psn, next_psn, time, tx, queue=0, rate=LINE):
 
 
 def window(sender):
-    """Return R T, which the record has in whole bytes."""
+    """Return R T, which the record holds in whole bytes."""
     return sender.rate_bps * T / 8e12
 
 
 @pytest.mark.parametrize(("line", "full"), [(100e9, 162_500), (25e9, 40_625)])
 def test_it_starts_with_the_bdp_at_line_rate(line, full):
-    """Fact 1."""
     params, qp, sender = Hpcc(base_rtt_ps=T), QueuePair(), Hpcc.Sender()
     qp.line_bps = line
     Hpcc.on_open(params, qp, sender)
@@ -63,14 +62,14 @@ def test_it_starts_with_the_bdp_at_line_rate(line, full):
 
 
 def test_one_multiplicative_step_does_not_compound():
-    """Fact 2: U = 1.5 takes a window of 162,500 to 102,996.67 bytes, and so does a second ACK of the round trip."""
+    """U = 1.5 cuts a window from 162,500 to 102,996.67 bytes; a second ACK in the round trip does not cut further."""
     state = make()
     sender = state[2]
     ack(state, 1, 162, 0, 0)
     assert sender.rate_bps == LINE  # nothing to compare with yet
     ack(state, 163, 300, T, 162_500, queue=0)
     sender.reference_rate_bps, sender.stage = LINE, 0
-    for psn in (300, 300):  # both within the round trip that ends above 300; the link was full, half a BDP queued
+    for psn in (300, 300):  # both within the round trip that ends above 300; the link was full, with half a BDP queued
         tx = 325_000 if psn == 300 else 0
         sender.last_time_ps[0], sender.last_tx_bytes[0], sender.last_queue_bytes[0] = T, 162_500, 81_250
         ack(state, psn, 400, 2 * T, tx, queue=90_000)
@@ -98,7 +97,7 @@ def additive_and_multiplicative(max_stage, rounds):
 
 
 def test_additive_steps_then_a_multiplicative_one():
-    """Fact 3: maxStage steps of 80 bytes, then W / (0.5 / 0.95) + 80; with maxStage 0 each step is one of these."""
+    """maxStage steps of 80 bytes, then W / (0.5 / 0.95) + 80; with maxStage 0 every step is multiplicative."""
     start = 10e9 * T / 8e12
     assert additive_and_multiplicative(5, 7) == pytest.approx(
         [*(start + 80 * n for n in range(1, 6)), (start + 400) / (0.5 / 0.95) + 80, (start + 400) * 1.9 + 160]
@@ -118,8 +117,8 @@ def test_inflight_is_averaged_over_t_and_the_lower_queue_counts():
     ("changes", "first", "second"),
     [({}, "cut", "kept"), ({"has_reference": False}, "cut", "cut"), ({"fast_reaction": False}, "kept", "kept")],
 )
-def test_what_acks_of_a_round_trip_do(changes, first, second):
-    """A second one compounds without a reference; without fast reaction only that which ends a round trip counts."""
+def test_acks_within_a_round_trip(changes, first, second):
+    """Without a reference a second ACK compounds; without fast reaction only the ACK that ends a round trip counts."""
     state = make(**changes)
     ack(state, 1, 100, 0, 0)
     rates = [LINE]
@@ -132,7 +131,7 @@ def test_what_acks_of_a_round_trip_do(changes, first, second):
     assert state[2].rate_bps < LINE
 
 
-def test_a_path_of_another_length_and_records_of_the_same_moment_move_nothing():
+def test_another_path_length_or_simultaneous_records_change_nothing():
     state = make()
     sender = state[2]
     ack(state, 1, 100, 0, 0)
@@ -145,7 +144,7 @@ def test_a_path_of_another_length_and_records_of_the_same_moment_move_nothing():
 
 
 def test_a_rate_step_scales_with_the_link():
-    """10 Mb/s at 25 Gb/s are 40 Mb/s at 100: 65 bytes in 13 us, not 80 (pitfall 4)."""
+    """10 Mb/s at 25 Gb/s are 40 Mb/s at 100: 65 bytes in 13 us, not 80."""
     _, _, sender, _, _ = make(additive_bps="10Mbps", reference_bps="25Gbps")
     assert sender.step_bps == 40e6
     assert sender.step_bps * T / 8e12 == 65.0
@@ -156,7 +155,7 @@ NETWORK = {"rate": "100Gbps", "delay": "1us"}
 
 
 def steady(engine, flows, max_stage, until="600us", since="300us"):
-    """Return mean and largest queue, and each host's received bytes over the link's capacity."""
+    """Return the mean and the largest queue, and each host's received bytes over the link's capacity."""
     scheme = rdmacc.scheme("hpcc", max_stage=max_stage, base_rtt_ps="4.4us", additive_bytes="10B")
     work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, flows + 1)], "1GB")
     simulation = rdmacc.Simulation(
@@ -171,8 +170,8 @@ def steady(engine, flows, max_stage, until="600us", since="300us"):
 
 
 @pytest.mark.parametrize(("flows", "max_stage"), [(1, 0), (2, 0), (4, 0), (2, 5)])
-def test_the_steady_state_is_the_models(engine, flows, max_stage):
-    """Fact 4: the link carries eta and N W_AI / (B T) of its rate, and next to nothing waits."""
+def test_the_steady_state_matches_the_model(engine, flows, max_stage):
+    """The link carries eta + N W_AI / (B T) of its rate, and the queue is nearly empty."""
     queue, used, result = steady(engine, flows, max_stage)
     model = HpccSteady(
         flows=flows, capacity_bps=LINE, rtt_ps=us(4.4), additive_bytes=10, max_stage=max_stage
@@ -183,7 +182,7 @@ def test_the_steady_state_is_the_models(engine, flows, max_stage):
 
 
 def test_a_rate_in_whole_bits_per_second():
-    """DataRate of ns-3 cuts the quotient, not the step that is added to it."""
+    """ns-3's DataRate truncates the quotient, not the step that is added to it."""
     for whole in (False, True):
         state = make(whole_bps=whole, max_stage=0, additive_bps=1e6)
         sender = state[2]
@@ -201,7 +200,7 @@ def test_a_rate_in_whole_bits_per_second():
     [("8 x 1 MB", "simpy"), *((case, "compiled") for case in ("8 x 1 MB", "8 x 10 MB", "32 x 1 MB", "permutation"))],
 )
 def test_every_flow_is_exact(name, case, engine):
-    """On stars; and where data and ACKs meet in every switch, on the paths that the HPCC simulator chose."""
+    """On stars, and where data and ACKs meet in every switch, on the paths that the HPCC simulator chose."""
     rows = theirs("hpcc_ns3")
     wanted = rows[rows["point"] == f"{name}, {case}"].set_index("flow")["fct_ps"]
     point = next(one for one in experiment("validation.hpcc_ns3").points() if one.name == f"{name}, {case}")
@@ -211,7 +210,7 @@ def test_every_flow_is_exact(name, case, engine):
 
 
 def test_whole_nanoseconds_come_out_one_short():
-    """As `Seconds(double)` of ns-3 cuts them; others lose their fraction."""
+    """ns-3's `Seconds(double)` truncates them like this; other times lose their fraction."""
     assert cut_ps(1056, 1e9, 1000) == ns(8447)
     assert cut_ps(1048, 100e9, 1000) == ns(83)
     assert cut_ps(1090, 100e9, 1000) == ns(87)
@@ -219,8 +218,8 @@ def test_whole_nanoseconds_come_out_one_short():
     assert cut_ps(1048, 1e-3, 1000) == 10**17  # a day, longer than any run
 
 
-def test_pauses_take_the_time_of_their_bytes_when_compiled():
-    """In both engines: the scheme pauses, and and longer frames change when flows end."""
+def test_pauses_take_transmission_time_when_compiled():
+    """The scheme pauses, and longer frames change when flows end."""
     graph = rdmacc.star(9, rate="100Gbps", delay="1us", buffer="1MB")
     work = workload.incast([f"h{i}" for i in range(8)], "h8", 400_000)
     ends = {}
@@ -234,7 +233,7 @@ def test_pauses_take_the_time_of_their_bytes_when_compiled():
 
 
 def test_replies_wait_in_a_class_of_their_own_at_the_nic_only(engine):
-    """On the wire and in switches they are data; where they share its class in the NIC too, its pause stops them."""
+    """On the wire and in switches they are data. If they share its class in the NIC too, a pause of data stops them."""
     graph = rdmacc.star(10, rate="10Gbps", buffer="1MB")
     work = workload.messages([(f"h{i}", "h9", 400_000) for i in range(8)] + [("h8", "h0", 10_000, "500us")])
     acked = {}

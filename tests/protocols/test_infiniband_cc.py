@@ -26,7 +26,7 @@ def make(**changes):
 
 
 def rate_at(index, **changes):
-    """Return the rate at an index, reached by as many BECNs."""
+    """Return the rate at an index, reached by that many BECNs."""
     params, qp, sender = make(**changes)
     for _ in range(index):
         InfinibandCc.on_cnp(params, qp, sender, 0)
@@ -35,18 +35,18 @@ def rate_at(index, **changes):
 
 @pytest.mark.parametrize(("multiplier", "shift", "share"), [(1, 0, 0.5), (3, 0, 0.25), (7, 0, 0.125), (8, 3, 0.5)])
 def test_the_rate_of_a_multiplier(multiplier, shift, share):
-    """Fact 1, with a linear table of step 1: the multiplier is the index."""
+    """With a linear table of step 1 the multiplier is the index."""
     assert rate_at(multiplier, table_step=1.0, is_quadratic=False, shift=shift) == share * LINE
 
 
 @pytest.mark.parametrize(("index", "multiplier"), [(0, 0), (16, 0), (17, 1), (95, 32), (127, 57)])
 def test_the_quadratic_table(index, multiplier):
-    """Fact 2: the first 17 entries do nothing; 7 i^2 / 95^2 / 0.218, rounded down."""
+    """The first 17 entries do nothing: 7 i^2 / 95^2 / 0.218, rounded down."""
     assert rate_at(index) == LINE / (1 + multiplier)
 
 
-def test_the_index_is_becns_less_ticks():
-    """Fact 3: b inc - k, and the timer runs until the index is at its least."""
+def test_the_index_is_becns_minus_ticks():
+    """b inc - k, and the timer runs until the index reaches its minimum."""
     params, qp, sender = make(increase=3)
     for _ in range(10):
         InfinibandCc.on_cnp(params, qp, sender, us(7))
@@ -54,14 +54,14 @@ def test_the_index_is_becns_less_ticks():
     assert sender.step_timer_ps == us(7) + TIMER
     for k in range(1, 31):
         now, sender.step_timer_ps = sender.step_timer_ps, NEVER
-        assert now == us(7) + k * TIMER  # BECNs do not restart it, each tick does
+        assert now == us(7) + k * TIMER  # each tick restarts it, BECNs do not
         InfinibandCc.on_step_timer(params, qp, sender, now)
         assert sender.index == 30 - k
     assert sender.step_timer_ps == NEVER
     assert sender.rate_bps == LINE
 
 
-def test_the_index_stays_between_its_ends():
+def test_the_index_stays_within_its_bounds():
     params, qp, sender = make(least=2, limit=4)
     assert sender.index == 2
     for _ in range(9):
@@ -81,7 +81,7 @@ def test_each_mark_is_answered():
 
 
 def test_recovery_is_linear_in_the_index(engine):
-    """Each mark becomes a BECN and a step. Fact 3: with no more marks the index falls by one each 153.6 us."""
+    """Each mark becomes a BECN and a step. Without further marks the index falls by one every 153.6 us."""
     work = rdmacc.long_flows([(f"h{i + 1}", "h0") for i in range(4)], "100MB")
     scheme, watch = rdmacc.preset("infiniband-2010")["infiniband-cc"], [probes.field("flow", 0, "InfinibandCc.index")]
     graph = rdmacc.star(5, rate="40Gbps")
@@ -95,7 +95,7 @@ def test_recovery_is_linear_in_the_index(engine):
 
 
 def test_the_delay_between_packets(engine):
-    """A message that begins at index 34 (multiplier 4): its packets start five packet times apart."""
+    """A message that starts at index 34 (multiplier 4): its packets start five packet times apart."""
     work = rdmacc.messages([("h0", "h1", 10_000)])
     result = rdmacc.simulate(
         rdmacc.star(2, rate="40Gbps"), work, rdmacc.scheme("infiniband-cc", least=34), engine=engine

@@ -1,8 +1,8 @@
-"""IRN: both bitmaps and the recovery by handlers alone, and the facts of its sheet in the simulator.
+"""IRN: both bitmaps and the recovery on plain records, then its published properties in the simulator.
 
 Theory (Mittal et al., SIGCOMM 2018): a single loss costs one retransmission and, while there is more to send, no time;
 the last packet costs RTO_low; a cap of 120 KB over a round trip of 24 us is 40 Gb/s, over 48 us half of it; random loss
-p leaves 1 - p, but for retransmissions that are lost too and wait for RTO_high.
+p leaves 1 - p of the goodput, except that lost retransmissions wait for RTO_high.
 """
 
 import pytest
@@ -43,14 +43,14 @@ def test_any_order_is_put_together(order, again):
         assert expected == next(n for n in range(41) if n not in seen)
 
 
-def test_no_more_than_the_cap_is_under_way():
+def test_at_most_the_cap_is_in_flight():
     sender = Sender(10, recovery=Irn, bdp_cap_packets=4)
     assert [sender.send() for _ in range(4)] == [0, 1, 2, 3]
     assert not sender.can_send
     sender.hear(ACK, 2)
     assert [sender.send() for _ in range(2)] == [4, 5]
     assert not sender.can_send
-    sender.hear(NAK, 2, sack_psn=4)  # known arrivals are still between the oldest and the newest
+    sender.hear(NAK, 2, sack_psn=4)  # packets known to have arrived still lie between the oldest and the newest
     assert [sender.send() for _ in range(2)] == [2, 3]
     assert not sender.can_send
 
@@ -95,9 +95,9 @@ def test_a_repeated_packet_is_repeated_again_by_the_timer_alone():
     for psn in (2, 3, 4):
         sender.hear(NAK, 0, sack_psn=psn)
     assert sender.message.next_psn == 6
-    sender.expire()  # the short one, set when packet 0 was alone
+    sender.expire()  # the short timeout, set when only packet 0 was in flight
     sender.expire()
-    assert [sender.send() for _ in range(3)] == [0, 5, 6]  # all that is not known to have come
+    assert [sender.send() for _ in range(3)] == [0, 5, 6]  # everything not known to have arrived
     assert sender.message.timeouts == 1
 
 
@@ -107,7 +107,7 @@ def test_the_short_timeout_is_for_few_packets():
     assert sender.transfer.retransmit_timer_ps == us(101)
     for _ in range(3):
         sender.send(us(2))
-    sender.expire(us(101))  # by now there are more: wait for the long one
+    sender.expire(us(101))  # now there are more packets, so it waits for the long timeout
     assert (sender.transfer.retransmit_timer_ps, sender.message.timeouts) == (us(321), 0)
     sender.hear(ACK, 3, us(150))
     assert sender.transfer.retransmit_timer_ps == us(250)
@@ -166,7 +166,7 @@ def simulate(engine, packets, faults=(), delay=DELAY, seed=0, **changes):
 
 
 def test_one_loss_costs_one_retransmission(engine):
-    """Fact 1: plus one packet's time, since there is more to send until then."""
+    """It costs one packet time, since there is more to send in the meantime."""
     result = simulate(engine, 200, [ScriptedLoss(message=0, psn=50)])
     check_finished(result)
     assert result.flows["retransmissions"][0] == 1
@@ -175,7 +175,6 @@ def test_one_loss_costs_one_retransmission(engine):
 
 
 def test_the_last_packet_costs_the_short_timeout(engine):
-    """Fact 2."""
     result = simulate(engine, 20, [ScriptedLoss(message=0, psn=19)])
     last_ack = 18 * T + ONE_WAY + BACK
     assert result.flows["fct_ps"][0] == last_ack + us(100) + ONE_WAY
@@ -184,18 +183,17 @@ def test_the_last_packet_costs_the_short_timeout(engine):
 
 @pytest.mark.parametrize(("rtt_us", "gbps"), [(24, 40), (48, 20)])
 def test_the_cap_limits_the_rate(engine, rtt_us, gbps):
-    """Fact 3: 120 packets in a round trip; by hand for packets with their headers."""
+    """120 packets per round trip; by hand for packets with headers."""
     delay = (us(rtt_us) - 2 * T - 2 * T_ACK) // 4
     packets = 4000
     result = simulate(engine, packets, delay=delay)
     rate = (packets - 120) * WIRE * 8e12 / (result.flows["fct_ps"][0] - us(rtt_us))
     assert rate == pytest.approx(min(RATE, 120 * WIRE * 8e12 / us(rtt_us)), rel=0.02)
-    assert rate == pytest.approx(gbps * 1e9, rel=0.06)  # the fact, without headers
+    assert rate == pytest.approx(gbps * 1e9, rel=0.06)  # the paper's number, without headers
 
 
 @pytest.mark.parametrize("loss", [1e-3, 1e-2])
 def test_random_loss_costs_what_is_lost_and_the_timeouts(engine, loss):
-    """Fact 4."""
     packets = 20_000
     result = simulate(engine, packets, [Loss(data=loss, links=(("h0", "s0"),))], seed=3)
     check_conservation(result)

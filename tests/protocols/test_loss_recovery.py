@@ -1,7 +1,7 @@
-"""The family of go-back-N: handlers by themselves, and the papers' worked examples in the simulator, to the picosecond.
+"""The go-back-N family: handlers on plain records, and the papers' worked examples in the simulator, to the picosecond.
 
 Paper: Improved Go-Back-N (IGBN), sections II-A and III, figures 4 and 5. The scenarios lose chosen packets of a
-message of twelve between two hosts and a switch of 40 Gb/s; the consequences follow by hand.
+twelve-packet message between two hosts on a 40 Gb/s switch; the consequences are worked out by hand.
 """
 
 import pytest
@@ -47,12 +47,12 @@ def test_go_back_0_starts_over_on_both_sides():
     assert [receiver.take(sender.send())[2] for _ in range(8)] == list(range(1, 9))
 
 
-def test_go_back_0_asks_once_for_each_gap():
+def test_go_back_0_sends_one_nak_per_gap():
     receiver = Receiver(8, GoBack0)
     receiver.take(0)
     assert [receiver.take(psn)[1] for psn in (2, 3, 4)] == [NAK, NONE, NONE]
     assert [receiver.take(psn)[1] for psn in (0, 1, 3, 4)] == [ACK, ACK, NAK, NONE]  # another gap: at once
-    assert receiver.take(5, us(500))[1] == NAK  # packet 0 was lost again: not before the interval is over
+    assert receiver.take(5, us(500))[1] == NAK  # packet 0 was lost again: not until the interval is over
 
 
 def test_go_back_0_ignores_acks_from_before():
@@ -61,16 +61,16 @@ def test_go_back_0_ignores_acks_from_before():
         sender.send()
     sender.expire()
     assert sender.window == (0, 0)
-    sender.hear(ACK, 4)  # of the first pass: the receiver may have started over since
+    sender.hear(ACK, 4)  # from the first pass: the receiver may have started over since
     assert sender.window == (0, 0)
     sender.hear(ACK, 8)
     assert sender.window == (8, 8)
 
 
-def test_go_back_0_restarted_by_the_timer_is_taken_from_the_start():
+def test_go_back_0_accepts_a_pass_restarted_by_the_timer_from_the_start():
     receiver = Receiver(4, GoBack0)
     assert [receiver.take(psn)[0] for psn in (0, 1, 2, 0, 1, 2, 3)] == [True] * 7
-    assert receiver.take(0) == (False, ACK, 4)  # complete: a duplicate
+    assert receiver.take(0) == (False, ACK, 4)  # complete, so it is a duplicate
 
 
 @pytest.mark.parametrize("recovery", [SendTwice, ImprovedGoBackN])
@@ -82,7 +82,7 @@ def test_the_last_packet_is_sent_twice(recovery):
 
 
 @pytest.mark.parametrize("recovery", [SendTwice, ImprovedGoBackN])
-def test_and_again_in_each_pass(recovery):
+def test_the_last_packet_is_sent_twice_in_every_pass(recovery):
     sender = Sender(4, recovery=recovery)
     for _ in range(5):
         sender.send()
@@ -90,7 +90,7 @@ def test_and_again_in_each_pass(recovery):
     assert [sender.send() for _ in range(3)] == [2, 3, 3]
     sender.hear(NAK, 2)
     sender.send()
-    sender.send()  # the first copy of the last packet is out, then the sender goes back
+    sender.send()  # the first copy of the last packet has left, then the sender goes back
     sender.hear(NAK, 2)
     assert [sender.send() for _ in range(3)] == [2, 3, 3]
     sender.hear(ACK, 4)
@@ -110,7 +110,7 @@ def test_the_last_packet_arms_the_timer_for_the_rest_of_the_interval(recovery):
     assert receiver.take(2, us(700))[1] == NONE  # and holds NAKs back
 
 
-def test_if_the_last_packet_is_the_first_out_of_order_the_interval_begins_with_it():
+def test_the_interval_starts_with_the_last_packet_if_it_is_the_first_out_of_order():
     receiver = Receiver(6, CheckEpsn)
     assert receiver.take(5, us(100))[1] == NAK
     assert receiver.transfer.check_timer_ps == us(600)
@@ -123,7 +123,7 @@ def test_expected_packets_restart_the_timer_and_completion_ends_it():
     receiver.take(1, us(300))
     assert receiver.transfer.check_timer_ps == us(800)
     receiver.take(2, us(310))
-    assert receiver.check(us(810)) == (NAK, 3)  # it asks for the packet expected then
+    assert receiver.check(us(810)) == (NAK, 3)  # it requests the packet expected at that time
     for psn in (3, 4, 5):
         receiver.take(psn, us(900))
     assert receiver.transfer.check_timer_ps == NEVER
@@ -141,7 +141,7 @@ def test_expected_packets_restart_the_timer_and_completion_ends_it():
     last=st.integers(1, 1000),
 )
 def test_bytes_in_flight_are_those_between_una_and_next(name, steps, last):
-    """Whatever happens: 0 <= una <= next <= packets, and the queue pair's bytes in flight follow."""
+    """0 <= una <= next <= packets always holds, and the queue pair's bytes in flight match."""
     sender = Sender(10, last, FAMILY[name])
     message = sender.message
     for now, (what, psn) in enumerate(steps):
@@ -164,7 +164,7 @@ def test_bytes_in_flight_are_those_between_una_and_next(name, steps, last):
 @pytest.mark.parametrize("name", FAMILY)
 @given(arrivals=st.lists(st.integers(0, 5), max_size=40))
 def test_a_complete_message_is_delivered_once(name, arrivals):
-    """Whatever arrives in whatever order: the receiver holds a prefix, and keeps all of it once it has all."""
+    """Whatever arrives, in any order, the receiver holds a prefix; once complete, it stays complete."""
     receiver = Receiver(6, FAMILY[name])
     was_complete = False
     for now, psn in enumerate(arrivals):
@@ -178,7 +178,7 @@ def test_a_complete_message_is_delivered_once(name, arrivals):
 
 @pytest.mark.parametrize("limit", [0, 2])
 @pytest.mark.parametrize("recovery", [*FAMILY.values(), Irn, NewReno, Ndp])
-def test_the_message_fails_after_so_many_timeouts_in_a_row(recovery, limit):
+def test_the_message_fails_after_a_number_of_consecutive_timeouts(recovery, limit):
     sender = Sender(3, recovery=recovery, retry_limit=limit)
     for _ in range(limit + 1):
         assert not sender.message.failed
@@ -232,7 +232,7 @@ OF_PACKET_0 = {
     "timeouts_nak": [ScriptedLoss(message=0, psn=3), ScriptedLoss(message=0, psn=0, kind="nak")],
     "timeouts_twice": [ScriptedLoss(message=0, psn=3), ScriptedLoss(message=0, psn=0, nth=2)],
 }
-"""The same for go-back-0: its NAKs are for packet 0, and that is the packet that must be lost twice."""
+"""The same for go-back-0: its NAKs are for packet 0, so that is the packet to lose twice."""
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ OF_PACKET_0 = {
 )
 @pytest.mark.parametrize("reason", CASES)
 def test_what_each_change_cures(engine, name, cured, reason):
-    """Figure 4: plain go-back-N ends by the timer alone."""
+    """Figure 4: with plain go-back-N only the timer ends the message."""
     result = simulate(engine, name, (CASES | OF_PACKET_0 if name == "go-back-0" else CASES)[reason])
     assert (result.flows["status"] == "finished").all()
     acked_ps = result.flows["fct_acked_ps"][0]
@@ -257,7 +257,7 @@ def test_what_each_change_cures(engine, name, cured, reason):
         assert (reasons(result), acked_ps > TIMEOUT) == ({reason: 1}, True)
 
 
-def test_a_lost_last_packet_costs_nothing_when_sent_twice(engine):
+def test_a_lost_last_packet_costs_nothing_if_sent_twice(engine):
     result = simulate(engine, "send-twice", CASES["timeouts_last_packet"])
     assert result.flows["fct_ps"][0] == CLEAN + T
     result = simulate(engine, "send-twice", CASES["timeouts_last_ack"])
@@ -265,7 +265,7 @@ def test_a_lost_last_packet_costs_nothing_when_sent_twice(engine):
 
 
 @pytest.mark.parametrize("reason", ["timeouts_nak", "timeouts_twice"])
-def test_check_epsn_asks_when_the_interval_is_over(engine, reason):
+def test_check_epsn_sends_a_nak_when_the_interval_is_over(engine, reason):
     """Figure 5: the first packet beyond the gap is NAKed at once, the next NAK goes out an interval later."""
     result = simulate(engine, "check-epsn", CASES[reason])
     first_nak = 4 * T + ONE_WAY
@@ -274,7 +274,7 @@ def test_check_epsn_asks_when_the_interval_is_over(engine, reason):
 
 
 def test_the_literal_interval_leaves_the_receiver_silent(engine):
-    """A second gap within the interval is not reported at all; the timer fires for none of the paper's reasons."""
+    """A second gap within the interval is never reported, so the timer fires for none of the paper's reasons."""
     lost = [ScriptedLoss(message=0, psn=3), ScriptedLoss(message=0, psn=5, nth=2)]
     result = simulate(engine, "go-back-n", lost, nak_per_packet=False)
     assert result.counters.naks == 1
@@ -284,7 +284,7 @@ def test_the_literal_interval_leaves_the_receiver_silent(engine):
 
 
 def test_a_timer_that_waits_for_the_last_packet(engine):
-    """Here the timer of the lost NAK's message runs from the last packet on; in the other reading, from the first."""
+    """In this reading, after a lost NAK the message's timer runs from the last packet; in the other, from the first."""
     lost = CASES["timeouts_nak"]
     usual = simulate(engine, "go-back-n", lost, timer_after_last=False).flows["fct_acked_ps"][0]
     late = simulate(engine, "go-back-n", lost, timer_after_last=True).flows["fct_acked_ps"][0]
@@ -292,7 +292,7 @@ def test_a_timer_that_waits_for_the_last_packet(engine):
 
 
 def run_messages(engine, name, loss, count, size, **changes):
-    """Return the goodput of messages one after another, over that without a loss, and the result."""
+    """Return the goodput of consecutive messages, relative to the lossless case, and the result."""
     work = rdmacc.messages([("h0", "h1", size, 0, None, (i - 1,) if i else ()) for i in range(count)])
     faults = [Loss(data=loss, control=loss, links=(("h0", "s0"), ("h1", "s0")))]
     scheme = rdmacc.scheme(name, **changes)
@@ -310,9 +310,9 @@ def run_messages(engine, name, loss, count, size, **changes):
 )
 @pytest.mark.parametrize(("loss", "timeout"), [(1e-3, "500us"), (1e-2, "10ms")])
 def test_the_closed_form_of_goodput_when_compiled(name, variant, loss, timeout):
-    """The model against 150 messages, on the compiled engine alone: SimPy would need minutes.
+    """The model against 150 messages, only on the compiled engine: SimPy would take minutes.
 
-    Only where there are many timeouts, or where they are short: a handful of long ones would decide such a run.
+    Only where timeouts are many or short: otherwise a handful of long ones would decide the run.
     """
     goodput, _ = run_messages("compiled", name, loss, 150, "4MiB", timeout_ps=timeout)
     table = GoBackNGoodput(timeout_ps=timeout).evaluate([loss])

@@ -1,8 +1,8 @@
-"""NDP: handlers alone, and the facts of its paper and simulators in both engines.
+"""NDP: handlers on plain records, and the properties given by its paper and simulators, on both engines.
 
-Theory (Handley et al., SIGCOMM 2017): with headers and data both waiting, ten headers of 64 B go for each data packet;
-8 packets of 9 KB of header queue are 1125 headers; a burst loses payloads only, each of which goes again once; pulls
-are as far apart as full packets on the receiver's link, and go to the messages in turn.
+Theory (Handley et al., SIGCOMM 2017): while headers and data both wait, ten 64 B headers go for each data packet. A
+header queue of 8 x 9 KB holds 1125 headers. A burst loses only payloads, each sent again once. Pulls are spaced like
+full packets on the receiver's link, and go to the messages in turn.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ def sender_of(count, **changes):
     return Sender(count, recovery=Ndp, **changes)
 
 
-def test_the_first_window_then_a_packet_for_each_pull():
+def test_a_first_window_then_one_packet_per_pull():
     sender = sender_of(20, initial_window=4)
     assert sender.burst() == [0, 1, 2, 3]
     sender.hear(ACK, 0, cumulative_psn=1)
@@ -58,7 +58,7 @@ def test_the_first_window_then_a_packet_for_each_pull():
 
 
 def test_a_pull_that_overtakes_its_nack_is_kept_for_it():
-    """Nothing waits when the first pull comes, by a shorter queue: one NACK takes it, the next one waits for a pull."""
+    """The first pull arrives early, when nothing waits: one NACK uses it, the next one waits for a pull."""
     sender = sender_of(4, initial_window=4)
     sender.burst()
     sender.hear(ACK, 0, cumulative_psn=1)
@@ -82,7 +82,7 @@ def test_pulls_are_cumulative():
     assert sender.burst() == []
 
 
-def test_what_was_trimmed_goes_before_what_is_new():
+def test_trimmed_packets_go_before_new_ones():
     sender = sender_of(20, initial_window=4)
     sender.burst()
     sender.hear(NAK, 2)
@@ -94,7 +94,7 @@ def test_what_was_trimmed_goes_before_what_is_new():
     assert sender.qp.inflight_bytes == 5000
 
 
-def test_an_ack_covers_what_lies_below_it():
+def test_an_ack_covers_the_packets_below_it():
     sender = sender_of(6, initial_window=6)
     sender.burst()
     sender.hear(NAK, 1)
@@ -106,7 +106,7 @@ def test_an_ack_covers_what_lies_below_it():
     assert sender.transfer.lost_packets == 0
 
 
-def test_a_returned_header_waits_for_a_pull_unless_none_will_come():
+def test_a_returned_header_waits_for_a_pull_if_one_will_come():
     sender = sender_of(20, initial_window=3)
     sender.burst()
     sender.hear(RETURN, 0)  # two answers of the first window are due
@@ -116,14 +116,14 @@ def test_a_returned_header_waits_for_a_pull_unless_none_will_come():
     sender.hear(RETURN, 2)
     assert sender.burst() == [2]
     sender.hear(NAK, 1)
-    sender.hear(RETURN, 2)  # the NACK's pull will come
+    sender.hear(RETURN, 2)  # the NACK's pull is still to come
     assert sender.burst() == []
     sender.hear(CREDIT, pull_number=1)
     assert sender.burst() == [2]  # returned last, goes first
 
 
 @pytest.mark.parametrize(("acks", "is_bad"), [(0, False), (3, False), (4, True), (11, True)])
-def test_with_more_than_a_quarter_of_acks_the_path_is_bad(acks, is_bad):
+def test_a_path_is_bad_unless_nacks_are_few(acks, is_bad):
     sender = sender_of(40, initial_window=40)
     sender.burst()
     for psn in range(12):
@@ -156,7 +156,7 @@ def test_a_packet_without_an_answer_goes_again_after_the_timeout():
 
 
 @pytest.mark.parametrize(("later", "first"), [(us(124), [0, 1]), (us(125), [0])])
-def test_one_timer_is_for_what_is_sent_within_an_eighth_of_it(later, first):
+def test_one_timer_covers_what_is_sent_within_an_eighth_of_it(later, first):
     sender = sender_of(5, initial_window=1)
     sender.burst()
     sender.hear(CREDIT, pull_number=1, now=later)
@@ -167,7 +167,7 @@ def test_one_timer_is_for_what_is_sent_within_an_eighth_of_it(later, first):
     assert sender.burst(at) == first
 
 
-def test_when_only_pulls_are_missing_a_packet_goes_after_a_longer_time():
+def test_if_only_pulls_are_missing_a_packet_goes_after_a_longer_time():
     sender = sender_of(5, initial_window=1)
     sender.burst()
     sender.hear(ACK, 0, us(5), cumulative_psn=1)
@@ -209,7 +209,7 @@ def test_an_idle_pacer_puts_the_pull_into_the_answer():
     assert receiver.transfer.owed_pulls == receiver.endpoint.waiting_pulls == 2
 
 
-def test_each_packet_is_worth_a_pull_also_a_duplicate_but_none_after_the_last():
+def test_every_packet_earns_a_pull_until_the_last_even_duplicates():
     receiver = Receiver(3)
     receiver.take(0, us(1))
     receiver.take(0, us(2))
@@ -226,8 +226,8 @@ def test_each_packet_is_worth_a_pull_also_a_duplicate_but_none_after_the_last():
 
 
 @pytest.mark.parametrize(("name", "mtu", "share"), [("ndp", 9000, 0.0664), ("ndp-1500", 1500, 0.299)])
-def test_ten_headers_for_each_packet_while_both_wait(engine, name, mtu, share):
-    """16 senders at line rate: 15 headers and one packet a packet time, more than the port can serve."""
+def test_ten_headers_per_packet_while_both_wait(engine, name, mtu, share):
+    """16 senders at line rate: 15 headers and one packet per packet time, more than the port can serve."""
     scheme = preset("ndp-2017")[name]
     work = rdmacc.incast(HOSTS[:16], "h0", packets(30, scheme))
     result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work, scheme)
@@ -243,7 +243,7 @@ def test_ten_headers_for_each_packet_while_both_wait(engine, name, mtu, share):
 
 
 def test_the_header_queue_holds_1125_headers(engine):
-    """When the first header turns back, 1125 wait; no header is lost, and all messages finish."""
+    """When the first header is returned, 1125 wait; no header is lost, and all messages finish."""
     work = rdmacc.incast(HOSTS[:48], "h0", packets(60))
     result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work, NDP.replace(initial_window=60))
     trace = result.packet_trace
@@ -261,7 +261,7 @@ def test_the_header_queue_holds_1125_headers(engine):
 
 @pytest.mark.parametrize("senders", [2, 8, 32])
 def test_incast_counts(engine, senders):
-    """Bursts of 30 packets: each trimmed one causes a NACK and is sent again once; the link is never idle."""
+    """Bursts of 30 packets: each trimmed packet causes a NACK and is sent again once; the link is never idle."""
     work = rdmacc.incast(HOSTS[:senders], "h0", packets(30))
     result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work)
     port = result.ports.set_index("port").loc["s0->h0"]
@@ -298,8 +298,8 @@ def test_incast_counts(engine, senders):
         (HTSIM["ndp-9000"], "100Gbps", int(9064 * 80 / 0.99)),  # 99 %
     ],
 )
-def test_pulls_are_packets_apart_and_go_in_turn(engine, scheme, rate, gap_ps):
-    """Two long messages to one host: equal pulls, and the receiver gets no more than its link."""
+def test_pulls_are_a_packet_time_apart_and_go_in_turn(engine, scheme, rate, gap_ps):
+    """Two long messages to one host get equal pulls, and the receiver gets no more than its link carries."""
     work = rdmacc.incast(["h1", "h2"], "h0", packets(300, scheme))
     result = run(engine, rdmacc.star(3, rate, "1us"), work, scheme, until=f"{200 * gap_ps}ps")
     times = sent(result, "credit", "h0")["time_ps"].to_numpy()
@@ -312,9 +312,9 @@ def test_pulls_are_packets_apart_and_go_in_turn(engine, scheme, rate, gap_ps):
 
 @pytest.mark.parametrize(("count", "window", "delay_us"), [(200, 30, 1), (20, 2, 25)])
 def test_a_lone_message(engine, count, window, delay_us):
-    """With a window above the bandwidth-delay product the last packet leaves when a line-rate sender's would.
+    """With a window above the bandwidth-delay product, the last packet leaves as early as a line-rate sender's.
 
-    Below it, each packet's ACK carries a pull: a window in a round trip of delays, two data and two header times.
+    Below it, each packet's ACK carries a pull: one window per round trip of the delays, two data and two header times.
     """
     work = rdmacc.messages([("h1", "h0", packets(count))])
     flows = run(engine, rdmacc.star(2, "10Gbps", f"{delay_us}us"), work, NDP.replace(initial_window=window)).flows
@@ -332,7 +332,7 @@ def test_a_lone_message(engine, count, window, delay_us):
 @pytest.mark.parametrize(
     ("waiting", "now", "fits"), [(5, 0, True), (6, 0, False), (6, 725_120, True), (7, 725_120, False)]
 )
-def test_htsim_queues_seven_packets_with_the_one_on_the_link(waiting, now, fits):
+def test_htsim_queues_seven_packets_including_the_one_on_the_link(waiting, now, fits):
     """8 x 9,000 B hold 7 packets of 9,064 B."""
     part, port, egress = HTSIM["ndp-9000"].switch[0], Port(), PayloadTrimming.Egress()
     port.link_class, port.rate_bps = LAST_HOP, 100e9
@@ -348,7 +348,7 @@ def test_htsim_queues_seven_packets_with_the_one_on_the_link(waiting, now, fits)
 # Paths
 
 
-def test_each_path_is_used_once_in_a_round(engine):
+def test_each_path_is_used_once_per_round(engine):
     work = rdmacc.messages([("h0", "h15", packets(40))])
     result = run(engine, rdmacc.fat_tree(4, "100Gbps", "1us"), work)
     hops = {}
@@ -372,7 +372,7 @@ def test_permutations_are_fair():
     assert all(abs(count - 1000) < 4 * 28 for count in first)
 
 
-def test_a_path_that_trims_more_than_the_others_is_passed_over():
+def test_a_path_that_trims_more_than_the_others_is_skipped():
     part, sender, qp = ScoredPaths(), ScoredPaths.Sender(), QueuePair()
     qp.paths, qp.chance_key = 4, 5
     for path in range(4):

@@ -1,7 +1,7 @@
-"""New Reno: the sender's reaction to each ACK, then losses in the simulator with times computed by hand.
+"""New Reno: the sender's reaction to each ACK, then losses in the simulator, with times computed by hand.
 
-Theory: RFC 5681, 6582, 3042 and 6298. Bytes in flight are those sent and not acknowledged, less one packet for each
-duplicate ACK, which is how an inflated window reads from the other side.
+Theory: RFC 5681, 6582, 3042 and 6298. Bytes in flight are those sent and not acknowledged, minus one packet per
+duplicate ACK, which is equivalent to inflating the window.
 """
 
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ from tests.support import (
 
 
 class Side(Sender):
-    """A sender that counts its packets in flight and gets several ACKs at once."""
+    """A sender that counts its packets in flight and can hear several ACKs at once."""
 
     def __init__(self, packets=100, **changes):
         self.now = 0
@@ -51,14 +51,14 @@ class Side(Sender):
 
 
 def test_duplicates_count_as_packets_that_have_left():
-    """Limited transmit: each of the first two lets one more packet go."""
+    """Limited transmit: each of the first two releases one more packet."""
     side = Side()
     side.send(10)
     assert side.ack(3) == ACK
     assert side.in_flight == 7
     assert [side.ack(3), side.ack(3)] == [ACK, ACK]
     assert side.in_flight == 5
-    side.ack(4)  # they were reordered only
+    side.ack(4)  # they were only reordered
     assert side.in_flight == 6
 
 
@@ -80,15 +80,15 @@ def test_a_full_ack_ends_recovery():
     side = Side()
     side.send(10)
     side.ack(3, 1 + 6)
-    side.send(1 + 3)  # the lost one, and three new ones
+    side.send(1 + 3)  # the lost packet, and three new ones
     side.ack(10)
     assert not side.transfer.recovering
     assert side.in_flight == 3
-    assert side.ack(10, 3) == NAK  # the next loss is another one
+    assert side.ack(10, 3) == NAK  # the next loss is a new one
 
 
 def test_a_partial_ack_sends_the_next_hole_again():
-    """Two losses in a window: 3 and 6."""
+    """Two losses in one window: 3 and 6."""
     side = Side()
     side.send(10)
     side.ack(3, 1 + 5)
@@ -132,7 +132,7 @@ def test_a_timeout_goes_back_and_doubles():
     assert (side.transfer.timeout_ps, side.transfer.retries) == (ms(10), 0)
 
 
-def test_duplicates_of_packets_sent_twice_after_a_timeout_mean_nothing():
+def test_duplicates_of_packets_resent_after_a_timeout_mean_nothing():
     """RFC 6582: only ACKs above `recover` start a fast retransmit."""
     side = Side()
     side.send(10)
@@ -156,7 +156,7 @@ def test_an_ack_may_overtake_the_retransmission():
 
 
 def test_the_timeout_follows_the_rtt():
-    """RFC 6298: R, R / 2 first; then 1/8 and 1/4 of the difference. The least holds as long as it is larger."""
+    """RFC 6298: R and R / 2 first; then 1/8 and 1/4 of the difference. The minimum applies while it is larger."""
     side = Side(min_timeout_ps="1us", max_timeout_ps="1ms")
     side.send(10)
     side.now = us(100)
@@ -168,8 +168,8 @@ def test_the_timeout_follows_the_rtt():
     assert side.transfer.timeout_ps == ms(1)
 
 
-def test_another_messages_bytes_stay_counted():
-    """Two messages of a queue pair: packets to be sent again take the window, and give it back."""
+def test_bytes_of_another_message_stay_counted():
+    """Two messages of one queue pair: packets to be sent again take up the window, then give it back."""
     side = Side()
     side.qp.inflight_bytes = 5000
     side.send(10)
@@ -182,8 +182,8 @@ def test_another_messages_bytes_stay_counted():
 
 
 @given(order=st.permutations(range(12)), twice=st.lists(st.integers(0, 11), max_size=5), first=st.integers(0, 3000))
-def test_packets_in_any_order_are_taken_once(order, twice, first):
-    """The ACK asks for the first missing packet, wherever the message has got to."""
+def test_packets_in_any_order_are_accepted_once(order, twice, first):
+    """The ACK requests the first missing packet, wherever the message stands."""
     message, transfer = make_message(first + 12), make_transfer(NewReno, first + 12)
     transfer.expected_psn, missing = first, set(range(12))
     for offset in [*order, *twice]:
@@ -198,7 +198,7 @@ def test_packets_in_any_order_are_taken_once(order, twice, first):
 
 
 @pytest.mark.parametrize(("rtt_us", "timeout_us"), [(60, 10_000), (20_000, 60_000)])
-def test_the_first_timeout_is_three_base_rtts_at_least(rtt_us, timeout_us):
+def test_the_first_timeout_is_at_least_three_base_rtts(rtt_us, timeout_us):
     qp, transfer = SimpleNamespace(base_rtt_ps=us(rtt_us)), NewReno.Transfer()
     NewReno.on_start(NewReno(), qp, transfer)
     assert transfer.timeout_ps == us(timeout_us)
@@ -210,7 +210,7 @@ ONE_WAY, BACK = 2 * (T + DELAY), 2 * (T_ACK + DELAY)
 
 
 def run(engine, packets, *, lost=(), times=1, control=LineRate(), faults=(), **changes):
-    """Send a message from h0 to h1; lose packets of it, the first copies."""
+    """Send a message from h0 to h1, and lose the first copies of some packets."""
     scheme = rdmacc.Scheme(name="new-reno", recovery=NewReno(**changes), control=control, buffer=rdmacc.DropTail())
     faults = [
         ScriptedLoss(message=0, psn=psn, nth=nth + 1, kind="data") for psn in lost for nth in range(times)
@@ -222,15 +222,15 @@ def run(engine, packets, *, lost=(), times=1, control=LineRate(), faults=(), **c
 
 
 def test_a_lost_tail_waits_for_the_timer(engine):
-    """Two packets after it are too few; the timer runs since the last ACK of new data."""
+    """Two packets after it are too few; the timer runs from the last ACK of new data."""
     result = run(engine, 10, lost=[7])
     last_progress = 6 * T + ONE_WAY + BACK
     assert result.flows["fct_ps"][0] == last_progress + ms(10) + ONE_WAY
     assert result.counters.timeouts == 1
 
 
-def test_many_losses_of_a_window_take_a_round_trip_each(engine):
-    """New Reno: one hole for each partial ACK."""
+def test_losses_of_one_window_take_a_round_trip_each(engine):
+    """New Reno: one hole per partial ACK."""
     lost = [10, 12, 14, 16]
     result = run(engine, 40, lost=lost)
     check_finished(result)
@@ -241,7 +241,7 @@ def test_many_losses_of_a_window_take_a_round_trip_each(engine):
 
 
 def test_back_off_until_the_link_is_given_up(engine):
-    """Nothing arrives: 1, 2, 4, 8 ms, then the message fails."""
+    """Nothing arrives: timeouts of 1, 2, 4 and 8 ms, then the message fails."""
     result = run(engine, 1, faults=[Loss(data=1.0)], min_timeout_ps="1ms", retry_limit=3)
     assert result.flows["status"][0] == "failed"
     assert result.now_ps == ms(1 + 2 + 4 + 8)

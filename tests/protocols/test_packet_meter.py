@@ -1,4 +1,4 @@
-"""The packet meter: counts that follow from the topology and the losses, on both engines, without side effects.
+"""The packet meter: counts that follow from topology and losses, on both engines, without side effects.
 
 Pri-Q: short messages overtake long ones, at the sender's NIC and at switches.
 """
@@ -25,8 +25,8 @@ def test_hops_are_the_switches_on_the_way(engine):
     assert not met[["marked_arrivals", "refused_packets"]].any(axis=None)
 
 
-def test_what_comes_after_a_loss_is_refused(engine):
-    """Go-back-N: the third packet is lost, so the seven after it come for nothing, once."""
+def test_packets_after_a_loss_are_refused(engine):
+    """Go-back-N: the third packet is lost, so the seven after it arrive in vain, once."""
     work = rdmacc.messages([("h0", "h1", "10kB")])
     faults = [ScriptedLoss(message=0, psn=2, nth=1, kind="data")]
     result = rdmacc.simulate(rdmacc.star(2), work, metered("line-rate"), engine=engine, faults=faults)
@@ -35,8 +35,8 @@ def test_what_comes_after_a_loss_is_refused(engine):
     assert result.flows["status"].tolist() == ["finished"]
 
 
-def test_the_marks_that_are_left_are_those_that_dasr_has_not_suppressed(engine):
-    """And the meters change nothing."""
+def test_remaining_marks_are_those_that_dasr_has_not_suppressed(engine):
+    """The meters change nothing else."""
     graph = rdmacc.star(9, rate="10Gbps")
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")
     for name in ("dcqcn", "dasr"):

@@ -1,7 +1,7 @@
-"""pHost: handlers alone, and the facts of its paper and of its authors' simulator in both engines.
+"""pHost: handlers on plain records, and the properties given by its paper and its authors' simulator, on both engines.
 
-Theory (Gao et al., CoNEXT 2015): a token in each packet time of the receiver's link at most; a token that is not used
-for 1.5 packet times is lost; a lone long message takes 1460 / 1500 of the link; a short one takes one way's delay.
+Theory (Gao et al., CoNEXT 2015): at most one token per packet time of the receiver's link. A token unused for 1.5
+packet times is lost. A lone long message gets 1460 / 1500 of the link; a short one takes the one-way delay.
 """
 
 import pytest
@@ -90,7 +90,7 @@ def test_free_tokens_live_for_their_packets_and_one_and_a_half():
     assert (sender.burst(), sender.transfer.expired_tokens) == ([], 8)
 
 
-def test_more_than_sixteen_tokens_are_not_kept():
+def test_at_most_sixteen_tokens_are_kept():
     sender = sender_of(90, free_rule="simulator")
     for psn in range(20):
         sender.hear(CREDIT, psn, us(1), token_number=psn)
@@ -106,7 +106,7 @@ def test_one_ack_ends_the_message_and_a_nak_does_not():
     assert sender.message.una_psn == 20
 
 
-def test_the_next_token_names_the_next_packet_that_has_not_come_in_a_circle():
+def test_tokens_name_missing_packets_in_a_circle():
     message, transfer = make_message(6), PHost.Transfer()
     transfer.held = make_bits(6)
     for psn in (0, 2, 3):
@@ -119,7 +119,7 @@ def test_the_next_token_names_the_next_packet_that_has_not_come_in_a_circle():
 
 
 @pytest.mark.parametrize(("rate", "t_ps"), [("10Gbps", 1_200_000), ("40Gbps", 300_000), ("100Gbps", 120_000)])
-def test_one_token_in_a_packet_time(engine, rate, t_ps):
+def test_one_token_per_packet_time(engine, rate, t_ps):
     """40 Gb/s: 3.333 million tokens a second; three senders share them."""
     work = rdmacc.incast(["h1", "h2", "h3"], "h0", packets(200))
     result = run(engine, work, PHOST.replace(window_packets=200), rate)
@@ -132,7 +132,7 @@ def test_one_token_in_a_packet_time(engine, rate, t_ps):
 
 @pytest.mark.parametrize("rule", ["paper", "simulator"])
 def test_a_lone_long_message_takes_the_whole_link(engine, rule):
-    """1460 / 1500 of 40 Gb/s, 38.93 Gb/s, from the first packet on; the tokens of 2,000 packets less the free ones."""
+    """1460 / 1500 of 40 Gb/s, 38.93 Gb/s, from the first packet on; a token for each of 2,000 packets but free ones."""
     scheme = PHOST.replace(free_rule=rule, window_packets=16)
     result = run(engine, rdmacc.messages([("h1", "h0", packets(2000))]), scheme, "40Gbps")
     rows = result.packet_trace
@@ -145,8 +145,8 @@ def test_a_lone_long_message_takes_the_whole_link(engine, rule):
 
 
 @pytest.mark.parametrize("count", [1, 3, 8])
-def test_a_short_message_takes_one_way(engine, count):
-    """The announcement, then the packets: no round trip for tokens."""
+def test_a_short_message_takes_the_one_way_delay(engine, count):
+    """The announcement, then the packets, without a round trip for tokens."""
     result = run(engine, rdmacc.messages([("h1", "h0", packets(count))]))
     expected = transmission(40, 10e9) + 2 * ns(200) + (count + 1) * T_PS
     assert result.flows["fct_ps"].tolist() == [expected]
@@ -155,7 +155,7 @@ def test_a_short_message_takes_one_way(engine, count):
 
 
 def test_free_packets_take_the_receivers_packet_times(engine):
-    """No token for the times of free packets: of eight, less a round trip (6 packet times with links of 1 us)."""
+    """No token for eight free packet times, minus a round trip (6 packet times with links of 1 us)."""
     for delay_ps, holds, slots in ((ns(200), True, 8), (ns(200), False, 8), (us(1), True, 8), (us(1), False, 5)):
         scheme = PHOST.replace(window_packets=40, holds_slots=holds)
         work = rdmacc.messages([("h1", "h0", packets(40))])
@@ -164,8 +164,8 @@ def test_free_packets_take_the_receivers_packet_times(engine):
         assert sent(result, "credit", "h0")["time_ps"].min() == heard_ps + slots * T_PS
 
 
-def test_fewest_packets_left_go_first(engine):
-    """A message of 20 packets that comes while one of 300 has tokens: all tokens are its own until it has them all."""
+def test_the_message_with_fewest_packets_left_goes_first(engine):
+    """A 20-packet message arrives while a 300-packet one has tokens: it gets every token until it needs no more."""
     work = rdmacc.messages([("h1", "h0", packets(300), "0us"), ("h2", "h0", packets(20), "100us")])
     result = run(engine, work, PHOST.replace(window_packets=40))
     rows = sent(result, "credit", "h0")
@@ -176,8 +176,8 @@ def test_fewest_packets_left_go_first(engine):
     check_finished(result)
 
 
-def test_no_more_tokens_than_the_window(engine):
-    """At a round trip of 40 us the window of 8 is a round trip's packets."""
+def test_tokens_are_limited_by_the_window(engine):
+    """With a round trip of 40 us, the window of 8 is the packets per round trip."""
     work = rdmacc.messages([("h1", "h0", packets(200))])
     result = run(engine, work, PHOST.replace(window_timeout_packets=100.0), delay="10us")
     times = sent(result, "credit", "h0")["time_ps"].to_numpy()
@@ -186,7 +186,7 @@ def test_no_more_tokens_than_the_window(engine):
 
 
 def test_a_window_of_lost_tokens_is_given_up_after_25_packet_times(engine):
-    """Nothing comes any more: in the simulator one more token each 25 packet times, by the paper's rule a pause."""
+    """When nothing arrives any more, the simulator sends one token every 25 packet times; the paper's rule pauses."""
     work = rdmacc.messages([("h1", "h0", packets(60))])
     faults = [Loss(data=1.0, links=(("h1", "s0"),))]
     result = run(engine, work, YAPS, faults=faults, until="200us")
@@ -223,7 +223,7 @@ def test_a_lost_free_packet(engine, scheme, wait_ps):
 
 
 def test_in_yaps_a_closed_window_opens_at_its_timeout(engine):
-    """Data that opens the window does not end the wait: eight tokens, then nothing for 25 packet times."""
+    """Data that opens the window does not end the wait: eight tokens, then none for 25 packet times."""
     work = rdmacc.messages([("h1", "h0", packets(64))])
     result = run(engine, work, YAPS, delay="3us")
     times = sent(result, "credit", "h0")["time_ps"].to_numpy()

@@ -1,4 +1,4 @@
-"""PowerTCP and theta-PowerTCP: power by hand, windows, rates of the simulator's form; fair shares and short queues."""
+"""PowerTCP and theta-PowerTCP: power by hand, windows, the simulator's rates; fair shares and short queues."""
 
 import pytest
 
@@ -38,11 +38,11 @@ def power_of(sent, queue, last_queue=0, elapsed=RTT, **changes):
     [(BDP, 0, 0, 1.0), (BDP, BDP, BDP, 2.0), (BDP, BDP, 0, 4.0), (BDP // 2, 0, 0, 0.5), (BDP, 0, BDP, 0.0)],
 )
 def test_power_is_current_times_voltage(sent, queue, last_queue, power):
-    """Fact 1: a full link 1; a BDP of queue 2; that queue built in a round trip 2 x 2."""
+    """A full link gives 1; a queue of a BDP 2; that queue built up in a round trip 2 x 2."""
     assert power_of(sent, queue, last_queue, least_current=0.0) == pytest.approx(power)
 
 
-def test_arrivals_count_for_a_share_of_the_link_at_least():
+def test_arrivals_count_as_at_least_a_share_of_the_link():
     assert power_of(BDP, 0, BDP) == pytest.approx(0.5)
 
 
@@ -51,8 +51,8 @@ def test_power_is_averaged_over_a_base_rtt():
 
 
 @pytest.mark.parametrize(("power", "rate_gbps"), [(2.0, 13.3225), (1.0, 24.01)])
-def test_rates_of_the_simulators_form(power, rate_gbps):
-    """Fact 2: 0.9 (R / (power / 0.95) + 150 Mb/s) + 0.1 R."""
+def test_rates_as_in_the_simulator(power, rate_gbps):
+    """0.9 (R / (power / 0.95) + 150 Mb/s) + 0.1 R."""
     params = rdmacc.preset("powertcp-ns3")["powertcp"].control[0]
     qp, sender = sender_of(params)
     sender.window = 0.0  # the reference counts
@@ -61,8 +61,8 @@ def test_rates_of_the_simulators_form(power, rate_gbps):
 
 
 @pytest.mark.parametrize(("rtts", "rate_gbps"), [(2.0, 16.79), (1.0, 25.0)])
-def test_thetas_rates_of_the_simulators_form(rtts, rate_gbps):
-    """Fact 4: a flat RTT."""
+def test_theta_rates_as_in_the_simulator(rtts, rate_gbps):
+    """With a flat RTT."""
     params = rdmacc.preset("powertcp-ns3")["theta-powertcp"].control[0]
     qp, sender = sender_of(params)
     message, transfer = Message(), ThetaPowerTcp.Transfer()

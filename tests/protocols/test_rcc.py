@@ -1,4 +1,4 @@
-"""RCC: who gets which window, where congestion is, the PID's steps; shares, stability and large incasts in packets."""
+"""RCC: who gets which window, where congestion is, the PID's steps; shares, stability and large incasts."""
 
 import math
 
@@ -20,7 +20,7 @@ LATE = us(14.4) + 1
 
 
 class Flow:
-    """A receiver with one flow under way, its last round full; packets come a microsecond apart."""
+    """A receiver with one flow in progress, its last round full; packets arrive a microsecond apart."""
 
     def __init__(self, n=1, **changes):
         self.params, self.host, self.endpoint = Rcc(**changes), Host(), Rcc.Endpoint()
@@ -36,7 +36,7 @@ class Flow:
         self.fill(1.0)
 
     def fill(self, used):
-        """Let B_R be this share of the link's capacity."""
+        """Set B_R to this share of the link's capacity."""
         self.endpoint.last_bps, self.endpoint.last_began_ps = used * LINE, self.now
 
     def take(self, rtt=BASE, after=us(1)):
@@ -61,13 +61,13 @@ class Flow:
     ("flows", "changes", "share"),
     [(1, {}, 150_000), (2, {}, 75_000), (4, {}, 37_500), (1001, {}, 149), (4, {"ewa_eta": 0.8}, 30_000)],
 )
-def test_windows_are_equal_parts_of_a_bdp(flows, changes, share):
-    """Of which a share can be kept back at the last hop."""
+def test_windows_are_equal_shares_of_a_bdp(flows, changes, share):
+    """A share of it can be kept back at the last hop."""
     assert Flow(flows, **changes).take() == fair_share(Rcc(**changes), BASE, LINE, flows) == share
 
 
 def test_messages_are_counted_by_their_first_and_last_packets():
-    """A packet that recovery does not take, such as a duplicate, counts nothing."""
+    """A packet that recovery rejects, such as a duplicate, does not count."""
     flow = Flow(3)
     flow.message.packets = 4
     assert flow.endpoint.flow_num == 3
@@ -79,7 +79,7 @@ def test_messages_are_counted_by_their_first_and_last_packets():
 
 
 def test_the_sender_paces_its_window_over_a_round_trip():
-    """150 bytes in 12 us are 100 Mb/s: one packet in 84 us."""
+    """150 bytes in 12 us are 100 Mb/s, or one packet in 84 us."""
     flow = Flow()
     assert (flow.sender.window_bytes, flow.sender.rate_bps) == (BDP, LINE)
     ack = packet_with(Rcc.Header)
@@ -87,21 +87,21 @@ def test_the_sender_paces_its_window_over_a_round_trip():
     Rcc.on_ack(flow.params, flow.qp, flow.sender, ack)
     assert flow.sender.window_bytes == 150
     assert WIRE * 8e12 / flow.sender.rate_bps == pytest.approx(us(83.84))
-    ack.cwnd_bytes = 0  # a NAK of a timer: nothing is said about the window
+    ack.cwnd_bytes = 0  # a NAK sent by a timer: it says nothing about the window
     Rcc.on_ack(flow.params, flow.qp, flow.sender, ack)
     assert flow.sender.cwnd_bytes == 150
 
 
 @pytest.mark.parametrize(("start", "window"), [("line-rate", BDP), ("request", 150)])
 def test_the_first_window(start, window):
-    """A receiver that asks a thousand senders can tell each its share."""
+    """A receiver that requests data from a thousand senders can tell each its share."""
     flow = Flow(start=start)
     flow.message.group_size = 1000
     Rcc.on_start(flow.params, flow.qp, flow.sender, flow.message)
     assert flow.sender.cwnd_bytes == window
 
 
-def test_a_base_rtt_for_all():
+def test_one_base_rtt_can_serve_all_flows():
     flow = Flow(base_rtt_ps="8us")
     assert flow.take() == 100_000
     assert base_rtt(flow.params, flow.qp) == us(8)
@@ -131,8 +131,8 @@ def test_the_last_hop_is_the_bottleneck_if_it_is_busy(used, where):
     assert flow.receiver.is_iterative == (where == IN_NETWORK)
 
 
-def test_a_sample_may_be_that_of_a_round_trip():
-    """The packets come a microsecond apart: with n = 2 a flow must be late for two base RTTs of 12 us."""
+def test_a_sample_may_cover_a_round_trip():
+    """Packets arrive a microsecond apart: with n = 2 a flow must be late for two base RTTs of 12 us."""
     flow = Flow(sampling="base-rtt", late_samples=2)
     flow.take(BASE, after=2 * BASE)
     flow.fill(0.5)
@@ -143,7 +143,7 @@ def test_a_sample_may_be_that_of_a_round_trip():
     assert seen == [(0, 0)] * 11 + [(1, 0)] * 12 + [(2, 1)]
 
 
-def test_a_flow_is_judged_only_by_rounds_that_it_was_there_for():
+def test_a_flow_is_judged_only_by_rounds_in_which_it_was_present():
     flow = Flow()
     flow.fill(0.5)
     flow.endpoint.last_began_ps = flow.receiver.began_ps - 1
@@ -156,7 +156,7 @@ def test_a_flow_is_judged_only_by_rounds_that_it_was_there_for():
 
 
 def test_a_flow_stays_iterative_until_its_end():
-    """Algorithm 1, lines 6 to 9; below its fair share all the time."""
+    """Algorithm 1, lines 6 to 9; it is below its fair share all the time."""
     flow = Flow(law="both")
     flow.fill(0.5)
     for _ in range(3):
@@ -172,7 +172,7 @@ def test_a_flow_stays_iterative_until_its_end():
     assert not flow.receiver.is_iterative
 
 
-def test_rounds_are_as_long_as_the_least_base_rtt():
+def test_rounds_are_as_long_as_the_smallest_base_rtt():
     flow = Flow()
     flow.host.rx_wire_bytes = 500_000
     flow.endpoint.round_began_ps, flow.endpoint.round_began_bytes = flow.now, 380_000
@@ -186,8 +186,8 @@ def test_rounds_are_as_long_as_the_least_base_rtt():
     assert flow.endpoint.last_bps == 120_000 * 8e12 / us(12)
 
 
-def test_the_round_follows_the_flows_that_are_there():
-    """It shrinks with a nearer sender's message; when all have ended, a farther one's makes it long again."""
+def test_the_round_follows_the_active_flows():
+    """A nearer sender's message shortens it; once all have ended, a farther sender's lengthens it again."""
     endpoint, message, packet = Rcc.Endpoint(), Message(), packet_with(Rcc.Header)
     packet.accepted, message.packets = 1, 2
 
@@ -205,7 +205,7 @@ def test_the_round_follows_the_flows_that_are_there():
 
 
 def entered(**changes):
-    """Return a flow that has just come under PID with a sample of 15.2 us: 2 us above the target."""
+    """Return a flow that has just entered PID control with a sample of 15.2 us, 2 us above the target."""
     flow = Flow(late_samples=1, **changes)
     flow.fill(0.5)
     flow.first = flow.take(us(15.2))
@@ -213,13 +213,13 @@ def entered(**changes):
 
 
 def test_it_starts_without_a_kick():
-    """Equations (2), (3), (5): the error is 2 us, and its derivative nothing."""
+    """Equations (2), (3), (5): the error is 2 us and its derivative 0."""
     flow = entered()
     assert flow.first == round(BDP * (1 - math.tanh(1e4 * 2e-6)))
     assert flow.receiver.last_rtt_diff_ps == us(2)
 
 
-def test_it_updates_once_in_a_base_rtt_on_the_latest_sample():
+def test_it_updates_once_per_base_rtt_from_the_latest_sample():
     flow = entered()
     windows = [flow.take(us(14.2)) for _ in range(12)]
     assert windows[:11] == [flow.first] * 11
@@ -259,7 +259,7 @@ def test_u_does_not_accumulate_at_a_bound(anti_windup, control):
     assert flow.receiver.control == control or flow.receiver.control < control < 0.0
 
 
-def test_a_packet_is_the_least_window_unless_the_share_is_less():
+def test_the_smallest_window_is_a_packet_unless_the_share_is_less():
     flow = entered(period="packet")
     for rtt in range(20, 300, 10):
         window = flow.take(us(rtt))
@@ -269,7 +269,7 @@ def test_a_packet_is_the_least_window_unless_the_share_is_less():
 
 
 def test_a_timer_of_four_bytes_wraps():
-    """2**31 ns are 2.1 s; the update after them is as late as any other."""
+    """2**31 ns are 2.1 s; the update after that works like any other."""
     flow = entered()
     flow.now = 2**31 * 1000 - us(100)
     flow.take(us(15.2))
@@ -279,7 +279,7 @@ def test_a_timer_of_four_bytes_wraps():
         assert (flow.receiver.cwnd_bytes != before) == changes
 
 
-def test_jitter_is_uniform_to_both_sides():
+def test_jitter_is_uniform_in_both_directions():
     flow = Flow(jitter_ps="500ns")
     samples = []
     for _ in range(400):
@@ -294,7 +294,7 @@ def test_jitter_is_uniform_to_both_sides():
 
 
 def received(simulation, until):
-    """Run on; return the packets that each message's receiver has."""
+    """Continue the run; return how many packets each message's receiver has."""
     return simulation.run(until).outcome.messages["received_packets"].copy()
 
 
@@ -304,7 +304,7 @@ def jain(values):
 
 @pytest.mark.parametrize("name", ["rcc", "rcc-sender", "rcc-ewa"])
 def test_flows_share_the_last_hop_within_two_round_trips(engine, name):
-    """V-B-1: 100 x 0.95 / N Gb/s each, Jain's index at least 0.998, from two round trips after each start."""
+    """V-B-1: 100 x 0.95 / N Gb/s each and a Jain index of at least 0.998, from two round trips after each start."""
     starts = [0, 200, 400, 600]
     work = rdmacc.messages([(f"h{i}", "h4", 10**8, us(start)) for i, start in enumerate(starts)])
     watch = [probes.rate(i) for i in range(4)]
@@ -320,11 +320,11 @@ def test_flows_share_the_last_hop_within_two_round_trips(engine, name):
 
 
 PHASE = 300
-"""Microseconds between starts at the two bottlenecks."""
+"""Microseconds between the flows' starts at the two bottlenecks."""
 
 
 def two_bottlenecks(engine, scheme, phases=3, **arguments):
-    """Run V-E-3's three flows; return the simulation, and each phase's rates in Gb/s over its last 150 us."""
+    """Run V-E-3's three flows; return the simulation and the rates in Gb/s over the last 150 us of each phase."""
     graph = rdmacc.rcc_multi_bottleneck()
     flows = graph.graph["flows"]
     work = rdmacc.messages([(*flow, 10**8, us(PHASE * i)) for i, flow in enumerate(flows)])
@@ -341,8 +341,8 @@ def two_bottlenecks(engine, scheme, phases=3, **arguments):
 
 
 def check_shares(rates):
-    """Links are full and flow 3 has half of its last hop. How 1 and 2 share theirs depends on the instants of their
-    first updates: the PID keeps the ratio of windows that it begins with.
+    """Assert that links are full and flow 3 has half of its last hop. How 1 and 2 share theirs depends on when their
+    first updates come: the PID preserves the initial ratio of windows.
     """
     assert rates[1, :2].sum() == pytest.approx(95.4, rel=0.04)
     assert rates[1, :2].min() > 0.33 * rates[1].sum()
@@ -352,7 +352,7 @@ def check_shares(rates):
 
 
 def in_phase(result, name, phase):
-    """Return a probe's samples in a phase, without its first two round trips."""
+    """Return a probe's samples in a phase, except for its first two round trips."""
     values = result.samples(name)
     return values[(values.index > us(PHASE * phase + 25)) & (values.index < us(PHASE * (phase + 1)))]
 
@@ -363,12 +363,12 @@ def test_each_kind_of_congestion_is_found_where_it_is(engine):
     assert rates[0, 0] == pytest.approx(95.4, abs=0.5)
     check_shares(rates)
     verdicts = [result.samples(f"Rcc.congestion {i}") for i in range(3)]
-    for i in range(2):  # flow 2 comes: both flows find congestion in the network within two round trips
+    for i in range(2):  # flow 2 starts: both flows detect congestion in the network within two round trips
         found = verdicts[i][verdicts[i] == IN_NETWORK]
         assert us(PHASE) < found.index[0] < us(PHASE + 30)
         modes = result.samples(f"Rcc.is_iterative {i}")
         assert modes.iloc[-1] == 1
-    assert set(verdicts[2].unique()) <= {0, LAST_HOP}  # flow 3 never finds any there
+    assert set(verdicts[2].unique()) <= {0, LAST_HOP}  # flow 3 never detects any there
     assert result.samples("Rcc.is_iterative 2").max() == 0
     for phase in (1, 2):
         assert in_phase(result, "queue s0->s1", phase).iloc[100:].max() < 2 * 15_000
@@ -377,7 +377,7 @@ def test_each_kind_of_congestion_is_found_where_it_is(engine):
 
 
 def test_explicit_windows_alone_leave_a_queue_in_the_network(engine):
-    """RCC-EWA: two BDPs in one link, a queue of one, then 1.5 and half of one, shared 1 to 2 (figure 14b, d)."""
+    """RCC-EWA: two BDPs on a link leave a queue of one BDP, then 1.5 leave half of one, shared 1 to 2 (fig. 14b, d)."""
     result, rates = two_bottlenecks(engine, "rcc-ewa")
     bdp = LINE * int(result.plan.qp_base_rtt_ps[0]) / 8e12
     excess = bdp * WIRE / 1000  # windows count payload

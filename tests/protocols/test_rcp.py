@@ -1,6 +1,6 @@
-"""RCP's sender: it follows the stamped rate; convergence of rates and the times of short messages.
+"""RCP's sender: it follows the stamped rate; rates converge; the times of short messages.
 
-Theory: the fixed point is C / N; a message alone takes a round trip for its first packet, then runs at the link's rate.
+Theory: the fixed point is C / N; a lone message takes a round trip for its first packet, then runs at the link's rate.
 """
 
 import pytest
@@ -50,8 +50,8 @@ def test_the_rate_is_the_latest_stamp_up_to_the_line():
 
 
 @pytest.mark.parametrize(("stamped", "is_armed"), [(1e9, False), (0.4e9, True)])
-def test_a_probe_goes_while_packets_are_further_apart_than_a_round_trip(stamped, is_armed):
-    """1,048 B take 20.96 us at 0.4 Gb/s, and 8.4 at 1; the round trip is 17."""
+def test_probes_are_sent_while_packets_are_over_a_round_trip_apart(stamped, is_armed):
+    """1,048 B take 20.96 us at 0.4 Gb/s and 8.4 us at 1 Gb/s; the round trip is 17 us."""
     qp, sender, message = make()
     packet = packet_with(RcpStamp.Header, Rcp.Header)
     packet.wire_bytes = WIRE
@@ -73,7 +73,7 @@ def test_a_probe_goes_while_packets_are_further_apart_than_a_round_trip(stamped,
 
 
 def test_probes_find_the_rate_after_a_crowd(engine):
-    """100 flows join at once: the rate falls to where a packet takes many round trips; probes hear of its rise."""
+    """100 flows join at once: the rate falls to one packet in many round trips; probes notice when it rises."""
     work = rdmacc.incast([f"h{i + 1}" for i in range(100)], "h0", "10kB")
     graph = rdmacc.star(101, rate="10Gbps", delay="5us")
     last = {}
@@ -85,8 +85,8 @@ def test_probes_find_the_rate_after_a_crowd(engine):
     assert last[1.0] < 0.9 * last[0.0]
 
 
-def test_a_message_alone(engine):
-    """Fact 4: one round trip for the rate, here the whole link's, then the rest back to back."""
+def test_a_lone_message(engine):
+    """One round trip to learn the rate, here the whole link's, then the rest back to back."""
     packets = 15
     scheme = rdmacc.scheme("rcp", initial_fraction=1.0)
     work = rdmacc.messages([("h0", "h1", packets * 1000)])

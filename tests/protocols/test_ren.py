@@ -1,4 +1,4 @@
-"""REN: the worked examples of its paper with their counts, bursts on its testbed under each reading, its safeguards."""
+"""REN: its paper's worked examples with their counts, bursts on its testbed under each reading, its safeguards."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -20,14 +20,14 @@ from tests.support import chain, check_conservation, packet_with, samples
 """Time of a packet of 1,500 B on a link of 10 Gb/s."""
 
 
-def test_figure_7_the_worst_mark_of_the_way_counts():
-    """Three switches mark as drawn; P1 to P4 end as 01, 10, 01, 01, and 4 grants let 3 packets go."""
+def test_figure_7_the_worst_mark_on_the_path_counts():
+    """Three switches mark as drawn; P1 to P4 end as 01, 10, 01, 01, and 4 grants release 3 packets."""
     marker = RenMarker(base_rtt_ps="10us")
     packets = [packet_with(RenMarker.Header) for _ in range(4)]
     hops = (
         ((0, 0), (0, 1), (0, 1), (0, 1)),  # S0: no gap before P1
         ((0, 1), (0, 0), (0, 0), (0, 1)),  # S1: P3 has filled the gap
-        ((0, 1), (1, 0), (0, 1), (0, 0)),  # S2: all come at once
+        ((0, 1), (1, 0), (0, 1), (0, 0)),  # S2: all arrive at once
     )
     for budgets in hops:
         port, egress = Port(), RenMarker.Egress()
@@ -44,7 +44,7 @@ def test_figure_7_the_worst_mark_of_the_way_counts():
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn(Component):
-    """Marks as figure 7 draws them, whatever a port sees."""
+    """Marks as figure 7 draws them, regardless of what a port sees."""
 
     first_port: int = param(-1, "port of S0: raises P1 to FULL")
     second_port: int = param(-1, "of S1: P2 and P3")
@@ -69,7 +69,7 @@ class Drawn(Component):
 
 
 def test_figure_7_on_the_wire(engine):
-    """The same marks on three switches of a network: 4 packets in the first round trip, 3 in each that follows."""
+    """The same marks on three switches of a network: 4 packets in the first round trip, 3 in each one after."""
     graph = chain([10e9] * 4, [10_000_000] * 4)
     ports = Fabric.from_graph(graph)
     marker = Drawn(**{
@@ -107,7 +107,7 @@ START = 20 * RTT
 
 @cache
 def burst(engine, entry, buffer="64kB", *, packets=4000, until_rtts=100, trace=False, **changes):
-    """Two flows at line rate join one that fills the link, as in figure 3; return times in RTTs, queue, use, result."""
+    """Two line-rate flows join one that fills the link, as in figure 3; return times in RTTs, queue, use, result."""
     graph = ren_testbed(buffer="10MB")
     scheme = rdmacc.preset("ren-2021-testbed")[entry].replace(**{"DropTail.limit_bytes": buffer}, **changes)
     work = rdmacc.messages([("h0", "h4", "100MB"), *[(f"h{i}", "h3", packets * 1460) for i in (1, 2)]])
@@ -123,7 +123,7 @@ def burst(engine, entry, buffer="64kB", *, packets=4000, until_rtts=100, trace=F
 
 
 def drained_after(rtts, queue):
-    """Return when the queue is down to a packet after its peak, in RTTs from the start of the burst."""
+    """Return when the queue has drained to a packet after its peak, in RTTs from the start of the burst."""
     peak = np.argmax(np.where(rtts > 0, queue, -1))
     below = np.flatnonzero(queue[peak:] <= 1)
     return rtts[peak + below[0]] if len(below) else np.inf
@@ -141,11 +141,11 @@ def drained_after(rtts, queue):
     ],
 )
 def test_a_burst_is_drained_in_a_few_round_trips(engine, entry, buffer, least, most):
-    """80 packets too many, or the 42 of them that fit a buffer, and a link that stays in use.
+    """80 packets too many, or the 42 of them that fit into the buffer, and a link that stays busy.
 
-    Equation 3 drains one BDP of 40 a round, after the one in which the first marks are made. A model in steps of one
-    packet, without transmission times in the round trip, takes 3.5 to 4.2 RTTs, and 2.5 to 3.4 with marks by packet;
-    marks in every second round take two more for the second BDP.
+    Equation 3 drains one BDP of 40 per round, after the round in which the first marks are made. A model in steps of
+    one packet, without transmission times in the round trip, takes 3.5 to 4.2 RTTs, and 2.5 to 3.4 with marks by
+    packet; marking in every second round takes two more for the second BDP.
     """
     rtts, queue, use, result = burst(engine, entry, buffer)
     peak = queue[rtts > 0].max()
@@ -162,7 +162,7 @@ def test_a_burst_is_drained_in_a_few_round_trips(engine, entry, buffer, least, m
 
 
 def test_read_literally_all_flows_die(engine):
-    """Marks show a round trip later, so all grants are suppressed: nothing is in flight 3 to 4 RTTs after the burst."""
+    """Marks act a round trip later, so all grants are suppressed: nothing is in flight 3 to 4 RTTs after the burst."""
     rtts, queue, use, result = burst(engine, "ren-literal-unsafe", "10MB")
     assert 3.1 <= drained_after(rtts, queue) <= 4.3
     assert use[27:].max() == 0
@@ -177,7 +177,7 @@ def test_a_probe_revives_what_was_cancelled(engine):
 
 
 def test_a_lone_packet_in_flight_doubles_each_round_trip(engine):
-    """Equations 5 and 6: from 1/33 of the link it takes 6 rounds; the port's first packets are one sample late."""
+    """Equations 5 and 6: from 1/33 of the link it takes 6 rounds; the port's first packets make it one sample late."""
     scheme = rdmacc.preset("ren-2021")["ren-ecmp"].replace(unscheduled_packets=1)
     watch = rdmacc.probes.field("flow", 0, "GrantClock.in_flight", every="12us")  # a round trip with its packet times
     result = rdmacc.simulate(

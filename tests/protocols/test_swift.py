@@ -13,7 +13,7 @@ from tests.support import WIRE, packet_with, plain
 
 LINE = 100e9
 FIXED = {"range_ps": "0us", "base_target_ps": "40us", "hop_target_ps": "0us"}
-"""A target of 40 us, whatever window and hops."""
+"""A target of 40 us, regardless of window and hops."""
 
 
 class Flow:
@@ -48,7 +48,7 @@ class Flow:
      (1000, 0, 0.0), (100, 5, 5 * 3.05)],
 )  # fmt: skip
 def test_flow_and_hop_scaling(window, hops, scaling):
-    """Fact 1: 100 us at a tenth of a packet and below, nothing from 100 packets on."""
+    """100 us at a tenth of a packet and below, nothing from 100 packets up."""
     assert target_delay(plain(Swift()), float(window), hops) == pytest.approx((20 + scaling) * 1e6, abs=5e3)
 
 
@@ -68,13 +68,12 @@ def test_switches_count_themselves_as_hops():
 
 
 @pytest.mark.parametrize(("delay", "factor"), [(60, 0.7333), (400, 0.5), (40, 1.0)])
-def test_the_cut_is_in_proportion_to_the_excess(delay, factor):
-    """Fact 2: max(1 - 0.8 (d - target) / d, 0.5)."""
+def test_the_cut_is_proportional_to_the_excess(delay, factor):
+    """max(1 - 0.8 (d - target) / d, 0.5)."""
     assert Flow(**FIXED).ack(delay=us(delay)) == pytest.approx(10 * factor, abs=1e-3)
 
 
-def test_the_increase_is_a_packet_each_round_trip():
-    """Fact 3."""
+def test_the_increase_is_a_packet_per_round_trip():
     flow = Flow(**FIXED)
     for _ in range(10):
         flow.ack()
@@ -83,8 +82,8 @@ def test_the_increase_is_a_packet_each_round_trip():
     assert Flow(0.5, **FIXED).ack() == 1.5
 
 
-def test_one_cut_in_a_round_trip():
-    """Fact 4; the latest RTT counts."""
+def test_one_cut_per_round_trip():
+    """The latest RTT counts."""
     flow = Flow(**FIXED)
     windows = []
     for at in (0, 100, 399, 400, 700):
@@ -94,7 +93,7 @@ def test_one_cut_in_a_round_trip():
 
 
 def test_timeouts_halve_and_then_reset():
-    """Fact 4: three more than a round trip apart make an eighth; the fifth in a row resets."""
+    """Three, more than a round trip apart, leave an eighth; the fifth consecutive one resets."""
     flow = Flow(**FIXED)
     windows = []
     for _ in range(5):
@@ -105,16 +104,16 @@ def test_timeouts_halve_and_then_reset():
     flow.ack()
     flow.now += us(100)
     before = flow.sender.window
-    assert flow.time_out() == before / 2  # progress in between: not in a row
+    assert flow.time_out() == before / 2  # progress in between, so not consecutive
 
 
-def test_a_loss_halves_once_in_a_round_trip():
+def test_losses_halve_once_per_round_trip():
     flow = Flow(**FIXED)
     assert [flow.ack(0, kind=NAK) for _ in range(3)] == [5.0] * 3
 
 
 def test_below_one_packet_the_sender_paces():
-    """Fact 5: a hundredth of a packet and 20 us make one packet in 2 ms."""
+    """A window of a hundredth of a packet and an RTT of 20 us make one packet in 2 ms."""
     flow = Flow(**FIXED)
     assert (flow.sender.window_bytes, flow.sender.rate_bps) == (10_000, LINE)
     flow.sender.window = 0.01
@@ -123,7 +122,7 @@ def test_below_one_packet_the_sender_paces():
     assert WIRE * 8e12 / flow.sender.rate_bps == pytest.approx(ms(2))
 
 
-def test_the_window_keeps_its_bounds():
+def test_the_window_stays_within_its_bounds():
     flow = Flow(1000.0, **FIXED)
     assert flow.ack(packets=100) == 1000.0
     flow.now, flow.sender.window = ms(10), 0.0015
@@ -133,7 +132,7 @@ def test_the_window_keeps_its_bounds():
 @pytest.mark.slow
 @pytest.mark.parametrize("flows", [2, 8])
 def test_the_delay_settles_at_the_target(engine, flows):
-    """Fixed point: N windows fill base RTT and queue, and their RTT is the target of that window."""
+    """At the fixed point N windows fill base RTT and queue, and their RTT is the target for that window."""
     work = rdmacc.long_flows([(f"h{i + 1}", "h0") for i in range(flows)], "1GB")
     watch = [probes.queue("s0", "h0", "1us")]
     watch += [probes.field("flow", 0, f"Swift.{name}", "5us") for name in ("window", "rtt_ps")]

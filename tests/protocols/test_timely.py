@@ -1,8 +1,8 @@
-"""TIMELY, as its paper, Dart and the patch have it, and as the HPCC simulator has it.
+"""TIMELY as in its paper, in Dart, with the patch, and in the HPCC simulator.
 
-Theory (Mittal et al., SIGCOMM 2015): delta below T_low, beta (1 - T_high / RTT) of the rate above T_high, the
-gradient in between, five steps at once after five non-positive ones. Zhu et al. (CoNEXT 2016): it has no fixed point;
-the patched one has one, with equal rates and the queue at C T_low (1 + N delta / (beta C)).
+Theory (Mittal et al., SIGCOMM 2015): delta below T_low, beta (1 - T_high / RTT) of the rate above T_high, the gradient
+in between, five steps at once after five non-positive gradients. Zhu et al. (CoNEXT 2016): it has no fixed point; the
+patched one has one, with equal rates and the queue at C T_low (1 + N delta / (beta C)).
 """
 
 import pytest
@@ -29,7 +29,7 @@ def make(component=Timely, line=LINE, **changes):
 
 
 def paper(rtts, rate, last=100, **changes):
-    """Return the rates after samples (us), from a rate and a sample before."""
+    """Return the rates after samples (us), given the rate and the sample before."""
     params, qp, sender = make(**changes)
     sender.current_bps, sender.last_rtt_ps = rate, us(last)
     found = []
@@ -44,10 +44,10 @@ def paper(rtts, rate, last=100, **changes):
     ("rtts", "last", "rate", "changes", "after"),
     [
         ([1000], 100, 5e9, {}, 3e9),  # fact 1
-        ([500.001], 500, 5e9, {}, 5e9),  # just above T_high nothing is taken
-        ([100 + 5 / 0.875], 100, 5e9, {}, 4e9),  # fact 2: averaged 5 us, a quarter of minRTT, 0.8 of the rate
-        ([400], 100, 5e9, {}, 0.0),  # a gradient that would take more than all
-        ([100] * 4, 100, 1e9, {}, 1.04e9),  # fact 3: four steps of delta
+        ([500.001], 500, 5e9, {}, 5e9),  # just above T_high nothing is cut
+        ([100 + 5 / 0.875], 100, 5e9, {}, 4e9),  # an average of 5 us, a quarter of minRTT, leaves 0.8 of the rate
+        ([400], 100, 5e9, {}, 0.0),  # a gradient that would cut more than everything
+        ([100] * 4, 100, 1e9, {}, 1.04e9),  # four steps of delta
         ([100] * 5, 100, 1e9, {}, 1.09e9),  # then steps of five
         ([100] * 10, 100, 1e9, {}, 1.34e9),
         ([100] * 10, 100, 1e9, {"hyper_after": 0}, 1.1e9),
@@ -59,7 +59,7 @@ def test_the_rate_after_samples(rtts, last, rate, changes, after):
 
 
 def test_the_patch_has_its_fixed_point():
-    """Fact 4: with gradient 0, RTT = T_low (1 + delta / (beta R)) keeps the rate."""
+    """With gradient 0, RTT = T_low (1 + delta / (beta R)) keeps the rate."""
     rtt = 50 * (1 + 10e6 / (0.008 * 5e9))
     assert rtt == pytest.approx(62.5)
     assert paper([rtt], 5e9, last=rtt, is_patched=True, beta=0.008) == pytest.approx([5e9])
@@ -72,7 +72,7 @@ def ack(params, qp, sender, now, departed, end=1):
     Timely.on_ack(params, qp, sender, packet, now)
 
 
-def test_only_the_end_of_a_segment_gives_a_sample_and_the_first_sets_no_rate():
+def test_only_a_segments_end_gives_a_sample_and_the_first_sets_no_rate():
     params, qp, sender = make(start_fraction=0.5)
     ack(params, qp, sender, us(30), 0, end=0)
     assert sender.last_rtt_ps == 0
@@ -83,7 +83,7 @@ def test_only_the_end_of_a_segment_gives_a_sample_and_the_first_sets_no_rate():
 
 
 def test_once_per_rtt_and_the_window():
-    """Dart's: a sample within the RTT after another is not used, and the window is rate times RTT."""
+    """Dart's variant: a sample within an RTT of another is not used, and the window is rate times RTT."""
     params, qp, sender = make(once_per_rtt=True, has_window=True)
     assert sender.window_bytes == 25_000
     ack(params, qp, sender, us(40), 0)
@@ -96,8 +96,8 @@ def test_once_per_rtt_and_the_window():
 
 
 @pytest.mark.parametrize(("is_paced", "packets"), [(True, 9), (False, 17)])
-def test_a_window_alone_lets_a_packet_go_in_each_round_trip(engine, is_paced, packets):
-    """At 1% of 10 Gb/s a packet of 1,048 B takes 83.8 us; without pacing one goes each RTT of about 42 us."""
+def test_a_window_alone_releases_a_packet_per_round_trip(engine, is_paced, packets):
+    """At 1% of 10 Gb/s a 1,048 B packet takes 83.8 us; without pacing one leaves every RTT of about 42 us."""
     scheme = rdmacc.scheme("timely", has_window=True, is_paced=is_paced, start_fraction=0.01, additive_bps=0)
     graph = rdmacc.star(2, rate="10Gbps", delay="10us")
     work = rdmacc.messages([("h0", "h1", "1MB")])
@@ -118,7 +118,7 @@ def hpcc(rtts, rate, **changes):
 
 
 def test_the_simulators_steps():
-    """The same cuts; but increases below T_low count too, and the sixth in a row is the first hyper step."""
+    """The same cuts, but increases below T_low count too, and the sixth in a row is the first hyper step."""
     assert hpcc([1000], 5e9) == pytest.approx([3e9])
     assert hpcc([100 + 5 / 0.875], 5e9) == pytest.approx([4e9])
     assert hpcc([400], 5e9) == [1e9]  # the lowest rate
@@ -131,7 +131,7 @@ def test_the_simulators_steps():
     assert hpcc([30], 9.99e9 + 1e6) == [LINE]
 
 
-def test_the_simulator_moves_the_rate_once_a_round_trip():
+def test_the_simulator_changes_the_rate_once_per_round_trip():
     params, qp, sender = make(TimelyHpcc, line=100e9)
     message, transfer = Message(), TimelyHpcc.Transfer()
 
@@ -150,7 +150,7 @@ def test_the_simulator_moves_the_rate_once_a_round_trip():
     assert sender.current_bps == 50e9 + 100e6  # 10 Mb/s for every 10 Gb/s
 
 
-def test_a_window_in_proportion_to_the_rate():
+def test_the_window_is_proportional_to_the_rate():
     params, qp, sender = make(TimelyHpcc, has_window=True, base_rtt_ps="40us")
     assert sender.window_bytes == 50_000
     sender.last_rtt_ps = us(100)
@@ -173,8 +173,7 @@ def test_samples_in_an_empty_network(engine):
 
 
 def test_bursts_and_pacing_send_at_the_same_rate(engine):
-    """A segment of 16 packets at line rate and a wait, or 16 spaced packets: the last one's start differs, not the
-    next segment's."""
+    """16 packets at line rate and a wait, or 16 spaced packets: only the start of the last one differs."""
     starts = {}
     for is_burst in (False, True):
         scheme = rdmacc.scheme("timely", is_burst=is_burst, start_fraction=0.25, min_fraction=0.25, additive_bps=0)
@@ -189,7 +188,7 @@ def test_bursts_and_pacing_send_at_the_same_rate(engine):
 
 
 def test_the_patched_variant_settles_at_its_fixed_point(engine):
-    """The model's reference queue is C T_low: here the RTT holds two links' ACK and propagation besides."""
+    """The model's reference queue is C T_low; here the RTT also includes two links' ACK and propagation times."""
     scheme = rdmacc.scheme("timely-patched", segment_bytes="8kB", start_fraction=0.5)
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1GB")
     watch = [probes.queue("s0", "h0", "5us"), probes.rate(0, "20us"), probes.rate(1, "20us")]
@@ -197,13 +196,13 @@ def test_the_patched_variant_settles_at_its_fixed_point(engine):
     result = rdmacc.simulate(graph, work, scheme, engine=engine, probes=watch, until="30ms")
     late = result.probes[result.probes["time_ps"] > us(20_000)].groupby("probe")["value"].mean()
     fixed = PatchedTimelyFluid(flows=2).fixed_point()
-    elsewhere = 10e9 * (4e-6 + 1048 * 8 / 10e9) / 8  # packets in flight, not queued, in such an RTT
+    elsewhere = 10e9 * (4e-6 + 1048 * 8 / 10e9) / 8  # packets in flight, but not queued, in such an RTT
     assert late["queue s0->h0"] == pytest.approx(fixed["queue_bytes"] - elsewhere, rel=0.1)
     assert late[["rate 0", "rate 1"]].tolist() == pytest.approx([5e9, 5e9], rel=0.1)
 
 
-def test_the_gradients_unit_may_be_the_base_rtt_of_the_queue_pair():
-    """Of `make`, 20 us: as the default."""
+def test_the_gradient_may_be_relative_to_the_queue_pairs_base_rtt():
+    """20 us in `make`, equal to the default."""
     params, qp, sender = make(min_rtt_ps=0)
     sender.last_rtt_ps = us(100)
     update_paper(params, qp, sender, us(110))
