@@ -1,4 +1,4 @@
-"""The kernels are there before a test patches a module: code that is compiled of a changed one is never kept."""
+"""Compile the kernels before any test patches a module: code compiled from a patched one is never cached."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Components of random scenarios: each does at odd times what a handler may do, and the engines must do the same."""
+"""Components for random scenarios: each does, at odd times, what handlers may do; the engines must agree on it."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from rdmacc.state import (
 
 @dataclass(frozen=True, kw_only=True)
 class Trimmer(Component):
-    """Cut payloads off when a queue is long, of this packet or of the last one, by a coin."""
+    """Trim this packet or the last one of the queue, by the toss of a coin, when the queue is long."""
 
     limit_bytes: int = param("8kB", "longest queue")
 
@@ -35,19 +35,19 @@ class Trimmer(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Deflector(Component):
-    """Send the first packet of a message elsewhere when its port is crowded, and the others after it."""
+    """Divert the first packet of a message when its port is crowded, and the others after it."""
 
     threshold_bytes: int = param("5kB", "crowded above this")
 
     class Chip(Record):
-        """Which message was sent where."""
+        """Which message was diverted where."""
 
         messages = Ints(4, -1)
         ports = Ints(4, -1)
         taken = Int32()
 
     class Header(Record):
-        """Deflections that are left."""
+        """Remaining deflections."""
 
         tokens = Byte()
 
@@ -73,7 +73,7 @@ class Deflector(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Picker(Component):
-    """A receiver that now and then tells the shortest incoming message something."""
+    """A receiver that occasionally sends something to the shortest incoming message."""
 
     class Endpoint(Record):
         """A tick."""
@@ -87,7 +87,7 @@ class Picker(Component):
         reading_ps = Int()
 
     class Sender(Record):
-        """The receiver's last value."""
+        """The last value received."""
 
         heard_ps = Int()
 
@@ -136,10 +136,10 @@ class RttWriter(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Talker(Component):
-    """Both sides send packets that are not data whenever they can, and keep sets of packets."""
+    """Both sides send packets other than data whenever they can, and keep sets of packets."""
 
     class Sender(Record):
-        """Its value, from time to time."""
+        """A value that changes from time to time."""
 
         talk_timer_ps = Deadline()
         talks = Int32()
@@ -156,7 +156,7 @@ class Talker(Component):
         holes = Int32()
 
     class Header(Record):
-        """Its value."""
+        """The sender's value."""
 
         word = Int32()
 

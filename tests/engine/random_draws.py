@@ -1,4 +1,4 @@
-"""Draws of random scenarios: networks, workloads, schemes, faults, probes."""
+"""Random draws for scenarios: networks, workloads, schemes, faults, probes."""
 
 from dataclasses import fields, replace
 from typing import Any, get_args
@@ -26,7 +26,7 @@ from rdmacc.topology.fabric import Fabric
 from tests.engine.random_components import Deflector, Marker, Picker, RttWriter, Talker, Trimmer
 
 FIRST_ROUTINGS = ROUTINGS[:5]
-"""Those that scenarios before `WIDENED` have; the others are drawn there."""
+"""Schemes of scenarios before `WIDENED`; the others are drawn from there on."""
 
 RATES = ("10Gbps", "25Gbps", "40Gbps", "43Gbps", "100Gbps", "400Gbps")
 
@@ -54,7 +54,7 @@ def draw_topology(rng: np.random.Generator) -> nx.Graph:
     """Draw a connected network of 1 to 5 switches and 2 to 9 hosts, some with two links, at mixed speeds."""
     graph = nx.Graph(name="random")
     n_switches, n_hosts = int(rng.integers(1, 6)), int(rng.integers(2, 10))
-    # At least the ports' reserves and headrooms, often little more.
+    # At least the ports' reserves and headrooms, often only a little more.
     buffer = int(rng.choice([600_000, 2_000_000, 30_000_000]))
     is_uniform = rng.random() < 0.5
     fixed = str(rng.choice(RATES[:5]))
@@ -103,7 +103,7 @@ def draw_workload(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
 
 
 def draw_pattern(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
-    """Draw a collective, closed loops or random arrivals, in which most messages wait for others."""
+    """Draw a collective, closed loops or random arrivals in which most messages wait for others."""
     some, size, seed = (
         hosts[: int(rng.integers(2, len(hosts) + 1))],
         int(rng.choice([5_000, 40_000])),
@@ -123,7 +123,7 @@ def draw_pattern(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
 
 def draw_scheme(rng: np.random.Generator) -> Scheme:
     scheme = SCHEMES[str(rng.choice(sorted(SCHEMES)))]()
-    scheme = scheme.replace(start_delay_ps=min(scheme.start_delay_ps, 3_000_000))  # the runs are short
+    scheme = scheme.replace(start_delay_ps=min(scheme.start_delay_ps, 3_000_000))  # so that runs are short
     if rng.random() < 0.4:
         alpha, limit = float(rng.choice([0.1, 1.0])), int(rng.choice([0, 5_000, 50_000]))
         scheme = replace(scheme, buffer=rdmacc.DropTail(alpha=alpha, limit_bytes=limit))
@@ -178,12 +178,12 @@ def draw_scheme(rng: np.random.Generator) -> Scheme:
         "payload_bytes": int(rng.choice([256, 1000, 4096])),
         "ack_priority": int(rng.choice([CONTROL, CONTROL, DATA_CLASS])),
     } | {name: value for name, value in recovery.items() if name in known}
-    # A stream of its own: these draws leave all others as they were.
+    # A separate stream, so that these draws leave all others unchanged.
     return _with_features(scheme.replace(**changes), rng.spawn(1)[0])
 
 
 def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
-    """Add some switch features, and the writers of the header fields that they read."""
+    """Add some switch features, and components that write the header fields they read."""
     features: list[Component] = [
         PayloadTrimming(limit_packets=int(rng.choice([2, 8])), tail_probability=float(rng.choice([0.0, 0.5, 1.0]))),
         SelectiveDrop(threshold_bytes=int(rng.choice([0, 6_000]))),
@@ -215,7 +215,7 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
 
 
 def _with_requests(scheme: Scheme, rng: np.random.Generator) -> Scheme:
-    """Draw senders that send packets other than data, headers that return to them, and padding."""
+    """Draw senders that send packets other than data, headers returned to them, and padding."""
     if rng.random() < 0.3:
         scheme = replace(scheme, control=(*scheme.control, Talker()))
         scheme = scheme.replace(least_wire_bytes=int(rng.choice([0, 84, 1000])))
@@ -225,7 +225,7 @@ def _with_requests(scheme: Scheme, rng: np.random.Generator) -> Scheme:
 
 
 def with_paths(rng: np.random.Generator, graph: nx.Graph, workload: pd.DataFrame) -> pd.DataFrame:
-    """Give some messages paths of their own: shortest ones, drawn step by step."""
+    """Assign paths to some messages: shortest ones, drawn step by step."""
     fabric = Fabric.from_graph(graph)
 
     def drawn(src: Any, dst: Any) -> str | None:

@@ -27,12 +27,12 @@ from tests.engine.random_draws import (
 )
 
 WIDENED = 10_000
-"""Scenarios from this number on are widened; those before stay the same."""
+"""Scenarios from this number on are widened; those before it stay as they were."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """All that `rdmacc.simulate` needs, and the number that it was drawn from."""
+    """Everything that `rdmacc.simulate` needs, and the number from which it was drawn."""
 
     number: int
     topology: nx.Graph
@@ -67,7 +67,7 @@ def without_features(scenario: Scenario) -> Scenario:
 
 
 def draw(number: int) -> Scenario:
-    """Return the scenario with a number: always the same one; from `WIDENED` on with the additions of `widened`."""
+    """Return the scenario of a number, always the same one; from `WIDENED` on with the additions of `widened`."""
     scenario = _draw(number)
     if number >= WIDENED:
         scenario = widened(scenario, np.random.default_rng([20_202, number]))
@@ -77,7 +77,7 @@ def draw(number: int) -> Scenario:
 def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
     """Return a scenario with other legal parameters, a tick of any length, links that fail, and more loss.
 
-    Nine in ten have a scheme as it comes, without the drawn components: its machine code is in the cache.
+    Nine in ten have a registered scheme without drawn components, whose machine code is cached.
     """
     scheme = scenario.scheme
     if rng.random() < 0.9:
@@ -118,7 +118,7 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
 
 
 def with_equal_links(scenario: Scenario) -> Scenario:
-    """Return a scenario whose hosts may send by all their links at once, as the scheme's senders do."""
+    """Return a scenario whose hosts may send over all their links at once, as the scheme's senders do."""
     direct = scenario.topology.subgraph(rdmacc.topology.hosts(scenario.topology))
     group_of = {host: group for group in nx.connected_components(direct) for host in group}  # a link has one rate
     for host, group in group_of.items():
@@ -131,7 +131,7 @@ def with_equal_links(scenario: Scenario) -> Scenario:
 
 
 def on_planes(number: int) -> Scenario:
-    """Return a scenario of those with faults, in which hosts have up to three links and senders use all of them."""
+    """Return a scenario with faults whose hosts have up to three links, all of which senders use."""
     scenario = draw(number)
     rng = np.random.default_rng([36, number])
     switches = rdmacc.topology.switches(scenario.topology)
@@ -180,7 +180,7 @@ def _without_scripts(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
 
 
 def _fault_events(rng: np.random.Generator, topology: nx.Graph) -> list[Fault]:
-    """Draw links that come back, links that are slow, and pause storms; some overlap."""
+    """Draw links that come back, slow links and pause storms; some overlap."""
     found: list[Fault] = []
     links, hosts = list(topology.edges), rdmacc.topology.hosts(topology)
     for _ in range(int(rng.choice([0, 1, 3, 8]))):
@@ -201,7 +201,7 @@ def _fault_events(rng: np.random.Generator, topology: nx.Graph) -> list[Fault]:
 
 
 def _changed(scenario: Scenario, scheme: Scheme, changes: dict[str, Any]) -> Scheme:
-    """Return a scheme with other parameters that fit together and the network."""
+    """Return the scheme with other parameters that are consistent and fit the network."""
     other = scheme
     for name, value in changes.items():
         with suppress(ConfigError):
@@ -216,7 +216,7 @@ def _changed(scenario: Scenario, scheme: Scheme, changes: dict[str, Any]) -> Sch
 
 
 def _legal_value(rng: np.random.Generator, value: Any, metadata: Any) -> Any:
-    """Return another value of a parameter: up to eight times as much or as little, within its bounds."""
+    """Return another value of a parameter, up to eight times as large or as small, within its bounds."""
     if isinstance(value, bool):
         return not value
     if metadata["choices"]:
@@ -230,13 +230,13 @@ def _legal_value(rng: np.random.Generator, value: Any, metadata: Any) -> Any:
     high = 2**40 if metadata["high"] is None else metadata["high"]
     base = value or {"ps": 1_000_000, "bytes": 1000, "bps": 1e9}.get(metadata["unit"], 1)
     other = min(max(base * 2.0 ** rng.uniform(-3, 3), low), high)
-    if metadata["unit"] == "ps":  # shorter timers would be all that the run sees
+    if metadata["unit"] == "ps":  # with shorter timers the run would consist of nothing else
         other = max(other, 1_000_000)
     return round(other) if isinstance(value, int) else float(other)
 
 
 def _random_tick(rng: np.random.Generator) -> int:
-    """Return a whole fraction of a second, up to some nanoseconds."""
+    """Return a whole fraction of a second, up to a few nanoseconds."""
     twos, fives = rng.integers(13), rng.integers(6)
     return int(2**twos * 5**fives)
 
@@ -247,14 +247,14 @@ def _draw(number: int) -> Scenario:
     hosts = rdmacc.topology.hosts(topology)
     workload = draw_workload(rng, hosts)
     scheme = draw_scheme(rng)
-    pattern = rng.spawn(1)[0]  # a stream of its own: the draws below stay as they are
+    pattern = rng.spawn(1)[0]  # a separate stream, so that the draws below stay the same
     if pattern.random() < 0.25:
         workload = draw_pattern(pattern, hosts)
     if any(len(part.classes) > 1 for part in scheme.components):  # each lane needs headroom
         for switch in rdmacc.topology.switches(topology):
             topology.nodes[switch]["buffer_bytes"] += 2_500_000
     faults = draw_faults(rng, topology, len(workload))
-    # Drops, trimming and reordering keep go-back-N going back: such runs are cut short.
+    # Drops, trimming and reordering make go-back-N go back again and again, so such runs are cut short.
     lossy = bool(faults) or not isinstance(scheme.buffer, rdmacc.Pfc)
     until = "1ms" if lossy or rng.random() < 0.2 else None
     reorders = scheme.routing.startswith("spray")
@@ -270,6 +270,6 @@ def _draw(number: int) -> Scenario:
     except rdmacc.ConfigError as error:
         if not error.field.startswith(("buffer_bytes of ", "rates of the links of ", "routing of ")):
             raise
-        for switch in rdmacc.topology.switches(topology):  # more classes or ports than most have
+        for switch in rdmacc.topology.switches(topology):  # more classes or ports than usual
             topology.nodes[switch]["buffer_bytes"] += 500_000
     return scenario

@@ -16,25 +16,25 @@ from tests.engine.scenarios import WIDENED, Scenario, draw, with_computation, wi
 
 PER_BATCH = 5
 PLAIN_EVERY = 5
-"""One scenario in this many also runs without the features that keep it from the plain kernel, as most do."""
+"""One in this many scenarios also runs without the features that the plain kernel lacks, as most simulations do."""
 CHECKED_EVERY = 8
-"""One scenario in this many is compared in checked mode, as schemes from outside the package run."""
+"""One in this many scenarios is compared in checked mode, in which schemes from outside the package run."""
 MEMORIES: tuple[dict[str, Any], ...] = (
     {"_PREFETCH_BYTES": (NEVER, NEVER)},
     {"_PREFETCH_BYTES": (0, NEVER), "_FIRST_PACKETS": 0, "_FIRST_EVENTS": 0, "_FIRST_SAMPLES": 0},
     {"_PREFETCH_BYTES": (0, 0)},
 )
-"""In turn the kernel looks ahead as in a small network, a middle one (there with tables that grow), and a large one."""
+"""The kernel looks ahead as in a small, a medium (with growing tables) or a large network, in turn."""
 
 
 def batches(count: int, quick: int, slow: int) -> list[Any]:
-    """Return batches: some quick, then some slow, the others nightly, for each scenario has a scheme to compile."""
+    """Return batches: a few quick, then a few slow, the rest nightly, because each scenario has a scheme to compile."""
     marks = [()] * quick + [pytest.mark.slow] * slow + [pytest.mark.nightly] * (count - quick - slow)
     return [pytest.param(batch, marks=mark) for batch, mark in enumerate(marks)]
 
 
 def run(scenario: Scenario, engine: str, is_checked: bool) -> tuple[str, RunOutcome | None]:
-    """Return how a run ends, and its counters; None if a handler's mistake ended it."""
+    """Return how a run ends, and its counters; None if a handler's error ended it."""
     simulation = rdmacc.Simulation(**scenario.arguments(), engine=engine, check=is_checked)
     try:
         simulation.run(scenario.until, progress=False)
@@ -47,7 +47,7 @@ def run(scenario: Scenario, engine: str, is_checked: bool) -> tuple[str, RunOutc
 
 
 def check(number: int) -> None:
-    """Compare the engines on a scenario as it is drawn, and on some without the features that few simulations use."""
+    """Compare the engines on a scenario as drawn, and for some also without the features that few simulations use."""
     scenario = draw(number)
     compare(scenario)
     if number % PLAIN_EVERY == 0:
@@ -55,7 +55,7 @@ def check(number: int) -> None:
 
 
 def compare(scenario: Scenario) -> None:
-    """Compare the engines; where components that do not fit make a mistake together, by what checked mode says."""
+    """Compare the engines; if components that do not fit together cause an error, compare what checked mode says."""
     number = scenario.number
     one_ending, one = run(scenario, "simpy", is_checked=True)
     is_checked = one is None or number % CHECKED_EVERY == 0
@@ -102,12 +102,12 @@ ONCE_DIFFERED = {
 @pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", ONCE_DIFFERED, ids=str)
-def test_what_once_differed_agrees(number: int) -> None:
+def test_scenarios_that_once_differed_agree(number: int) -> None:
     check(number)
 
 
 TONIGHT = date.today().toordinal() % 4
-"""4,000 scenarios take two hours: a quarter of them each night, by turns."""
+"""4,000 scenarios take two hours, so each night runs a quarter of them, in turn."""
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""Times alone in the network: ideal FCTs and base RTTs by each message's own path, whatever order a graph lists."""
+"""Times in an empty network: ideal FCTs and base RTTs along each message's path, in any order of nodes and links."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from rdmacc.units import ps, us
 
 
 def two_ways(*ways, rate="100Gbps"):
-    """Return hosts a and b, and a switch for each (name, delay) between their own."""
+    """Return hosts a and b, each with a switch, and between those a switch for each (name, delay)."""
     graph = nx.Graph()
     graph.add_edge("a", "t1", rate="100Gbps", delay="1us")
     for name, delay in ways:
@@ -48,7 +48,7 @@ def test_a_message_is_compared_with_its_own_path(ways, engine):
     assert (sprayed.qp_base_delay_ps == 4 * sprayed.scheme.wire_bytes * 80 + us(42)).all()
 
 
-def test_packets_that_share_slow_ways_are_bound_by_these_together():
+def test_packets_sharing_slow_paths_are_limited_by_their_total_rate():
     graph = two_ways(("x", "1us"), ("y", "1us"), rate="40Gbps")
     plan = make_plan(graph, rdmacc.messages([("a", "b", "10MB")]), rdmacc.scheme("homa"))
     assert plan.ideal_fct_ps[0] == pytest.approx(10e6 * 1.048 / 80e9 * 8e12, rel=0.05)
@@ -64,7 +64,7 @@ def test_a_flow_alone_fills_its_detour(name):
 
 @st.composite
 def networks(draw):
-    """Return switches joined at random, with one to two hosts each, and whether all links are alike."""
+    """Return randomly joined switches with one or two hosts each, and whether all links are equal."""
     count = draw(st.integers(1, 6))
     kinds = draw(st.integers(1, 3))
     links = [(draw(st.sampled_from([10, 25, 40, 100])), draw(st.integers(1000, 5_000_000))) for _ in range(kinds)]
@@ -118,7 +118,7 @@ def test_nothing_is_faster_than_the_ideal_under_any_scheme(name, data):
 
 
 def shuffled(graph, draw, rename=lambda name: name):
-    """Return the same network with nodes and links in another order, and other names."""
+    """Return the same network with its nodes and links in another order and under other names."""
     again = nx.Graph()
     for name in draw(st.permutations(list(graph))):
         again.add_node(rename(name), **graph.nodes[name])

@@ -1,6 +1,6 @@
-"""Sets of packets: plain and compiled, against Python's own sets.
+"""Sets of packets, plain and compiled, against Python's sets.
 
-Clock ticks: any whole fraction of a second, the same on both engines, and shorter than a packet.
+Clock ticks: any whole fraction of a second that is shorter than a packet, the same on both engines.
 """
 
 from fractions import Fraction
@@ -31,7 +31,7 @@ COMPILED = (
 
 
 def empty(packets, is_compiled):
-    """Return an empty set for a message, its address if compiled code uses it, and its memory to keep alive."""
+    """Return an empty set for a message (its address, for compiled code), and the memory to keep alive."""
     if not is_compiled:
         return make_bits(packets), None
     words = np.zeros(int(words_of(np.array([packets]))[0]), np.int64)
@@ -44,7 +44,7 @@ def empty(packets, is_compiled):
     packets=st.integers(1, 200),
     steps=st.lists(st.tuples(st.booleans(), st.integers(0, 2**30), st.integers(0, 2**30)), max_size=120),
 )
-def test_they_behave_as_sets(is_compiled, packets, steps):
+def test_they_behave_like_sets(is_compiled, packets, steps):
     add, remove, has, first_in, first_out = COMPILED if is_compiled else PLAIN
     bits, keep = empty(packets, is_compiled)
     model = set()
@@ -79,14 +79,14 @@ def random_ticks(count: int, seed: int) -> list[int]:
     return np.random.default_rng(seed).choice(sorted(divisors), count).tolist()
 
 
-def test_a_time_is_cut_as_the_fixed_point_number_says() -> None:
-    """The double of the seconds, cut to 64 bits behind the point, times the ticks of a second, cut to whole ticks."""
+def test_times_are_truncated_in_fixed_point() -> None:
+    """The double of the seconds, cut to 64 fractional bits, times the ticks per second, cut to whole ticks."""
     rng = np.random.default_rng(1)
     for tick_ps in [2, 5, *random_ticks(300, seed=2)]:
         wire_bytes, rate_bps = int(rng.integers(1, 2**20)), float(10 ** rng.uniform(7.8, 12))
         seconds = Fraction(int(Fraction(wire_bytes * 8.0 / rate_bps) * 2**64), 2**64)
         assert cut_ps(wire_bytes, rate_bps, tick_ps) == int(seconds * (_SECOND_PS // tick_ps)) * tick_ps
-    assert cut_ps(9064, 100e9, 1) == transmission_ps(9064, 100e9) == 725_120  # nothing to cut
+    assert cut_ps(9064, 100e9, 1) == transmission_ps(9064, 100e9) == 725_120  # nothing to truncate
 
 
 @pytest.mark.parametrize("tick_ps", [3, 7, 1_500, 83_840, 10**12 + 1])

@@ -1,4 +1,4 @@
-"""The cache of compiled code: nothing damaged, foreign or stale is ever run, and nothing of others is removed."""
+"""The cache of compiled code: nothing damaged, foreign or stale ever runs, and others' files are never removed."""
 
 import os
 import zipfile
@@ -15,13 +15,13 @@ pytestmark = pytest.mark.skipif(bool(why_not_compiled()), reason="no compiled en
 
 
 def unit_value(x):
-    """Be a unit that compiles in a moment."""
+    """A unit that compiles in a moment."""
     return x + 1
 
 
 @pytest.fixture
 def small(tmp_path, monkeypatch):
-    """Return a call that compiles or loads the small unit: its value, whether it was compiled, whether it is kept."""
+    """Return a call that compiles or loads the small unit: its value, whether it was compiled, whether it is cached."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("RDMACC_CACHE_DIR", str(folder))
 
@@ -62,7 +62,7 @@ def test_damaged_code_is_compiled_again(small, damage):
     assert small() == (42, False, True)
 
 
-def test_without_a_folder_that_can_be_written_code_is_compiled_into_memory(small, caplog):
+def test_without_a_writable_folder_code_is_compiled_into_memory(small, caplog):
     small.folder.write_text("a file")
     assert small() == (42, True, False)
     assert "cannot cache compiled code" in caplog.text
@@ -82,8 +82,8 @@ def test_an_unwritable_cache_only_costs_time(small, monkeypatch, caplog):
     "code", [lambda code: code[: len(code) // 2], lambda code: b"", lambda code: b"\x7fELF" + bytes(400)],
     ids=["cut", "empty", "zeros"],
 )  # fmt: skip
-def test_an_object_that_is_damaged_never_reaches_the_linker(small, code):
-    """The archive's checksums are right: the linker would crash the process."""
+def test_a_damaged_object_never_reaches_the_linker(small, code):
+    """The archive's checksums are correct, and the linker would crash the process."""
     small()
     (path,) = small.folder.rglob("small.zip")
     with zipfile.ZipFile(path) as archive:
@@ -124,7 +124,7 @@ def test_a_folder_that_anyone_may_replace_is_refused(tmp_path, monkeypatch):
             ConfigError, match=f"folders that other users cannot write to.*chmod o-w {tmp_path / 'open'}$"
         ):
             cache._folder.__wrapped__("version")
-        (tmp_path / "open").chmod(0o1777)  # as /tmp
+        (tmp_path / "open").chmod(0o1777)  # like /tmp
         assert cache._folder.__wrapped__("version")
 
 

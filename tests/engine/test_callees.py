@@ -1,4 +1,4 @@
-"""Schemes share the compiled forms of handlers that are the same in all that they are made of, and of no others."""
+"""Schemes share the compiled code of handlers that are identical in everything they depend on, and of no others."""
 
 import math
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def test_header_fields_are_where_they_are_in_the_whole_packet():
 
 
 def test_schemes_share_their_parts(monkeypatch):
-    """HPCC's packets have another header than DCQCN's; Go-Back-N, which does not read it, is not compiled again."""
+    """HPCC's packets have a different header from DCQCN's; Go-Back-N does not read it and is not compiled again."""
     monkeypatch.setattr("rdmacc.engine.compiled.machine_code.units._KEPT", Kept(512))
     monkeypatch.setattr("rdmacc.engine.compiled.machine_code.hooks.kept", lambda unit, make: make())
     monkeypatch.setattr("rdmacc.engine.compiled.machine_code.hooks._LOADED", Kept(512))
@@ -87,7 +87,7 @@ def test_schemes_share_their_parts(monkeypatch):
 
 
 def reading() -> Any:
-    """Return a handler that calls a function of its closure."""
+    """Return a handler that calls a function in its closure."""
 
     def stamp(packet):  # type: ignore[no-untyped-def]
         return packet.stamp
@@ -100,7 +100,7 @@ def reading() -> Any:
 
 @dataclass(frozen=True)
 class Stamped(rdmacc.Component):
-    """Reads its header in a function that its handler's names say nothing about."""
+    """Reads its header in a function that its handler does not name."""
 
     class Sender(Record):
         rate_bps = Float()

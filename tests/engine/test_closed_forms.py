@@ -39,7 +39,7 @@ def test_any_chain_as_packet_by_packet(engine, links, size):
 
 
 def test_time_of_the_last_ack(engine):
-    """The ACK of 64 B returns over the same links; a lone flow's last ACK waits for nothing."""
+    """The 64 B ACK returns over the same links; a lone flow's last ACK never waits."""
     rates, delays = [G100, G10, G40], [us(1), us(3), 500]
     result = rdmacc.simulate(chain(rates, delays), one(1000), "line-rate", engine=engine)
     back = sum(transmission(ACK_WIRE, rate) for rate in rates) + sum(delays)
@@ -49,10 +49,10 @@ def test_time_of_the_last_ack(engine):
 
 @pytest.mark.parametrize(("n1", "n2"), [(1, 1), (10, 10), (5, 20), (20, 5), (1, 30)])
 def test_two_senders_share_the_last_link(engine, n1, n2):
-    """Packets arrive in pairs every t; the switch serves h1's before h2's. Alone again, a flow gets the whole link."""
+    """Packets arrive in pairs every t; the switch serves h1's before h2's. Once alone, a flow gets the whole link."""
     t, d = transmission(WIRE, G100), us(1)
     work = rdmacc.messages([("h1", "h0", n1 * 1000), ("h2", "h0", n2 * 1000)])
-    position1 = n1 + min(n1 - 1, n2)  # packets served up to h1's last one
+    position1 = n1 + min(n1 - 1, n2)  # packets served up to and including h1's last
     position2 = n2 + min(n2, n1)
     expected = [(t + d) + position1 * t + d, (t + d) + position2 * t + d]
     assert fcts(rdmacc.star(3), work, engine) == expected
@@ -60,10 +60,10 @@ def test_two_senders_share_the_last_link(engine, n1, n2):
 
 @pytest.mark.parametrize("lead", [1, 3, 9])
 def test_a_second_flow_joins_later(engine, lead):
-    """Flow 2 starts `lead` packet times after flow 1 (and 1 ps): from then on the link alternates."""
+    """Flow 2 starts `lead` packet times and 1 ps after flow 1; from then on the link alternates."""
     t, d, n = transmission(WIRE, G100), us(1), 10
     work = rdmacc.messages([("h1", "h0", n * 1000), ("h2", "h0", n * 1000, ps(lead * t + 1))])
-    # Before flow 2's first packet, lead + 1 of flow 1's have come (the last one 1 ps earlier).
+    # Before flow 2's first packet, lead + 1 of flow 1's have arrived (the last one 1 ps earlier).
     served1 = n + (n - lead - 1)
     expected = [t + d + served1 * t + d, t + d + 2 * n * t + d - (lead * t + 1)]
     assert fcts(rdmacc.star(3), work, engine) == expected
@@ -78,14 +78,14 @@ def test_incast_of_one_packet_each(engine, senders):
 
 
 def test_two_messages_share_a_nic_round_robin(engine):
-    """From one host to two others: who has just sent does not get ahead of who has just started: 0 1 0 1 ... 0 1."""
+    """From one host to two others: the one that has just sent does not go before a newcomer: 0 1 0 1 ... 0 1."""
     t, d, n = transmission(WIRE, G100), us(1), 10
     work = rdmacc.messages([("h0", "h1", n * 1000), ("h0", "h2", n * 1000)])
     assert fcts(rdmacc.star(3), work, engine) == [(2 * n - 1) * t + t + 2 * d, 2 * n * t + t + 2 * d]
 
 
 def test_a_message_that_joins_later_alternates(engine):
-    """The second starts in the middle of the first one's third packet: 0 0 0 1 0 1 ..."""
+    """The second starts during the first one's third packet: 0 0 0 1 0 1 ..."""
     t, d, n = transmission(WIRE, G100), us(1), 10
     start = 2 * t + t // 2
     work = rdmacc.messages([("h0", "h1", n * 1000), ("h0", "h2", n * 1000, ps(start))])
@@ -94,8 +94,8 @@ def test_a_message_that_joins_later_alternates(engine):
     assert fcts(rdmacc.star(3), work, engine) == expected
 
 
-def test_a_message_waits_for_all_and_for_its_start(engine):
-    """The next request of the same host starts when the last ACK is back."""
+def test_a_message_waits_for_all_dependencies_and_its_start(engine):
+    """The same host's next request starts when the last ACK is back."""
     for start, late_ps in (0, 0), ("1ms", us(1000)):
         rows = [("h0", "h1", 5_000), ("h2", "h1", 9_000), ("h1", "h0", 1_000, start, None, (0, 1))]
         work = rdmacc.messages([*rows, ("h0", "h2", 1_000, 0, None, (0,))])
@@ -105,7 +105,7 @@ def test_a_message_waits_for_all_and_for_its_start(engine):
 
 
 def test_a_ping_pong_takes_the_sum(engine):
-    """Each message waits for the one before: one-way times, and each response goes behind the ACK of its request."""
+    """Each message waits for the previous one: one-way times, and each response queues behind its request's ACK."""
     rows = [("h0", "h1", 1_000) if i % 2 == 0 else ("h1", "h0", 1_000) for i in range(20)]
     work = rdmacc.messages([(*row, 0, None, (i - 1,) if i else ()) for i, row in enumerate(rows)])
     flows = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).flows

@@ -1,8 +1,8 @@
-"""The compiled engine: its event queue, its memory, a user's protocol, errors for one it cannot compile.
+"""The compiled engine: its event queue, its memory, a user's protocol, errors for one that does not compile.
 
-Functions of arrays that models have compiled: all kinds of arguments, and code that is never stale.
+Array functions compiled for models: all kinds of arguments, and code that is never stale.
 
-The compiled engine's plain kernel: it lacks rare features, and runs where none of them is used.
+The plain kernel: it lacks rare features, and runs where none of them is used.
 """
 
 import heapq
@@ -69,7 +69,7 @@ def _chance_of_handlers(key, count):
 @pytest.mark.parametrize("near_shift", mostly_at_night([6, 8], every=2))
 @pytest.mark.parametrize("furthest", [20, 2_000, 2**20, 2**45])
 def test_event_queue_orders_as_heapq_does(shift, near_shift, furthest):
-    """Random events as a simulation has them, none before now: some soon, some beyond either wheel."""
+    """Random events as in a simulation, none before now: some soon, some beyond either wheel."""
     rng = np.random.default_rng(1)
     capacity = 300
     memory = np.full((capacity + HEAP_PADDING + 4, 2), NEVER, np.int64)
@@ -104,7 +104,7 @@ def test_event_queue_orders_as_heapq_does(shift, near_shift, furthest):
 
 
 def test_hooks_stay_loaded():
-    """Under all that they are made of: another parameter's value is the same code, another handler is not."""
+    """Their key is everything they depend on: another parameter value reuses the code, another handler does not."""
     hooks = [
         CompiledHooks(scheme, layout.Layout.of(scheme)) for scheme in map(rdmacc.scheme, ("dcqcn", "dcqcn", "swift"))
     ]
@@ -115,8 +115,8 @@ def test_hooks_stay_loaded():
 
 
 @pytest.mark.nightly
-def test_hundreds_of_simulations_keep_nothing():
-    """Objects, and memory that Python does not see: of Numba, of LLVM, of NumPy. Without what other tests have left."""
+def test_hundreds_of_simulations_leak_nothing():
+    """Neither objects nor memory outside Python's view (Numba, LLVM, NumPy); leftovers of other tests do not count."""
     program = """
         import gc, resource, weakref, rdmacc
 
@@ -201,8 +201,8 @@ def test_a_protocol_typed_in_a_cell_runs_on_both_engines():
     assert one.counters.marks_last_hop > 0
 
 
-def test_memory_grows_while_it_runs_and_changes_nothing(monkeypatch):
-    """Every table starts with room for one event."""
+def test_growing_tables_change_no_result(monkeypatch):
+    """Every table starts with room for a single entry."""
     for name in ("_FIRST_PACKETS", "_FIRST_EVENTS", "_FIRST_SAMPLES", "_FIRST_ROWS"):
         monkeypatch.setattr(tables, name, 0)
     work = rdmacc.incast([f"h{i}" for i in range(1, 20)], "h0", "100kB")
@@ -242,8 +242,8 @@ def test_auto_falls_back_to_simpy_with_a_reason():
     assert why_not_compiled() == ""
 
 
-def test_the_table_of_routes_says_what_the_fabric_says():
-    """Also where the ports to choose from have no consecutive numbers: a way between leads elsewhere."""
+def test_the_route_table_matches_the_fabric():
+    """Also where the ports to choose from are not consecutive, because a port in between leads elsewhere."""
     mixed = nx.Graph()
     mixed.add_nodes_from([f"s{i}" for i in range(6)], kind="switch")
     mixed.add_nodes_from(["h0", "h1", "h2"], kind="host")
@@ -273,7 +273,7 @@ def scaled(value):
 
 
 def ranked(values, chosen, count, scale, order, found):
-    """Write the numbers of the chosen values, least first, and the least `count` of them, scaled twice."""
+    """Write the indices of the chosen values, smallest first, and the smallest `count` of them, scaled twice."""
     queue = [(0.0, 0)]
     queue.clear()
     for i in range(len(values)):
@@ -297,7 +297,7 @@ def test_it_computes_what_python_does():
     assert for_machine[5].tolist() == for_python[5].tolist() != [0.0] * 20
 
 
-def test_what_the_function_reaches_counts_at_once(monkeypatch):
+def test_changes_to_what_the_function_uses_take_effect_at_once(monkeypatch):
     first, second = arguments(), arguments()
     call_on_arrays(ranked, *first)
     monkeypatch.setattr("tests.engine.test_compiled.FACTOR", 6.0)
@@ -317,7 +317,7 @@ ASK: dict[str, dict[str, Any]] = {
     "credit_fraction": {"scheme": {"Queueing.credit_fraction": 0.05}},
     "returns_headers": {"scheme": {"Queueing.control_limit_bytes": "100kB", "Queueing.returns_headers": True}},
 }
-"""How a user asks for each feature."""
+"""How a user enables each feature."""
 
 
 def incast(
@@ -332,7 +332,7 @@ def incast(
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-def test_who_uses_a_feature_runs_the_kernel_that_has_it(feature):
+def test_using_a_feature_selects_the_kernel_that_has_it(feature):
     options = dict(ASK[feature])
     engine = incast(changed=options.pop("scheme", None), columns=options.pop("workload", None), **options)
     assert engine.globals[feature]
@@ -340,7 +340,7 @@ def test_who_uses_a_feature_runs_the_kernel_that_has_it(feature):
 
 
 @pytest.mark.parametrize("options", [{"trace": True}, {"explain": True}])
-def test_only_the_kernel_that_notes_keeps_a_trace(options):
+def test_only_the_kernel_with_notes_keeps_a_trace(options):
     """With other features or without them."""
     counts = []
     for kernel in (noting_kernel(), compiled_kernel()):

@@ -46,8 +46,8 @@ def test_a_step_of_two_hosts_takes_the_time_worked_out_by_hand(engine):
     assert result.now_ps == computation["end_ps"][4], "the run lasts until the last row has ended"
 
 
-def test_one_delay_a_message_would_not_do(engine):
-    """Two messages of different ends, each with its own delay: the later sum decides, not the later end."""
+def test_one_delay_per_message_would_not_suffice(engine):
+    """Two messages with different ends and delays: the later sum decides, not the later end."""
     rows = [
         {"src": "h0", "dst": "h2", "size": 100_000},
         {"src": "h1", "dst": "h2", "size": 1_000, "start_ps": 3 * US},
@@ -75,7 +75,7 @@ def test_packets_in_flight_are_counted_when_a_run_stops(engine):
 
 
 def test_rows_keep_their_labels(engine):
-    """A probe, a scripted loss and a trace name messages by their rows, computation between them or not."""
+    """Probes, scripted losses and traces name messages by their rows, whether or not computation lies between them."""
     rows = [{"src": "h0", "duration": "4us"}, {"src": "h0", "dst": "h1", "size": 10_000, "after": 0}]
     loss = rdmacc.ScriptedLoss(message=1, psn=3)
     result = rdmacc.simulate(
@@ -108,8 +108,8 @@ def test_files_and_saved_results_keep_them(engine, tmp_path):
 
 
 @pytest.mark.parametrize("given", [lambda schedule, frame: schedule, lambda schedule, frame: frame])
-def test_copies_and_checkpoints_go_on(engine, tmp_path, given):
-    """Also where a plan of all rows is made on the way, as for faults to come."""
+def test_copies_and_checkpoints_continue(engine, tmp_path, given):
+    """Also if a plan of all rows is made during the run, as for pending faults."""
     made = rdmacc.cluster(2, 2)
     schedule, scheme = made.schedule("all_reduce", "2MB", algorithm="ring"), made.scheme("dcqcn")
     work = schedule.frame()
@@ -129,7 +129,7 @@ def test_copies_and_checkpoints_go_on(engine, tmp_path, given):
     assert not twin.flows.equals(found.flows)
 
 
-def test_a_message_is_asked_for_by_its_row(engine):
+def test_messages_are_identified_by_row(engine):
     rows = [{"src": "h0", "duration": "4us"}, {"src": "h0", "dst": "h1", "size": 50_000, "after": 0}]
     simulation = rdmacc.Simulation(NET, rdmacc.messages(rows), "line-rate", engine=engine)
     end = simulation.run_until(1)

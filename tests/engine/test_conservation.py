@@ -1,4 +1,5 @@
-"""Invariants of any network and protocol: bytes are conserved, messages arrive in order, lossless ones lose nothing.
+"""Invariants of any network and protocol: bytes are conserved, messages arrive in order, lossless networks lose
+nothing.
 
 Random small networks (multi-homed hosts, unequal rates), workloads (groups, `after`), schemes, buffers and losses.
 """
@@ -31,7 +32,7 @@ POLICIES = {
 
 @st.composite
 def schemes(draw, policy):
-    """Random schemes of rdmacc's, eager to mark, with short timers; a Watcher checks the order."""
+    """Random schemes of rdmacc that mark early and have short timers; a Watcher checks the order."""
     base = rdmacc.scheme(draw(st.sampled_from(NAMES)))
     recovery = GoBackN(
         ack_every_packets=draw(st.sampled_from([1, 1, 2, 7])),
@@ -62,12 +63,12 @@ def scenarios(draw, policy):
 
 
 def watch_order(n_messages):
-    """Return probes that show each message's disorders at every change."""
+    """Return probes of each message's disorders, at every change."""
     return [probes.field("flow", number, "Watcher.disorders") for number in range(n_messages)]
 
 
 def run(graph, work, scheme, engine, **options):
-    """Simulate; a network that deadlocks or stalls gives its partial result."""
+    """Simulate and return the result, partial if the network deadlocks or stalls."""
     try:
         return rdmacc.simulate(graph, work, scheme, engine=engine, probes=watch_order(len(work)), **options)
     except (DeadlockError, StalledError) as error:
@@ -127,7 +128,7 @@ def test_lossless_networks(engine, scenario, seed):
 def test_lossy_networks(engine, scenario, seed):
     graph, work, scheme = scenario
     result = run(graph, work, scheme, engine, seed=seed, until="10ms")
-    # Go-back-N at a constant rate into a small buffer may repeat itself for ever: a livelock.
+    # Go-back-N at a constant rate into a small buffer may repeat itself forever: a livelock.
     assert set(result.flows["status"]) <= {"finished", "failed"} or result.now_ps == ms(10)
     check(result)
     check_after(result)
@@ -161,7 +162,7 @@ def test_conservation_at_any_instant(engine, scenario, until):
 
 @given(scenario=st.one_of(scenarios("droptail"), scenarios("pfc")))
 def test_the_network_is_empty_when_it_is_quiet(engine, scenario):
-    """After the last message and its last packets no switch holds a byte, and no queue pair owes one."""
+    """After the last message and its last packets, no switch holds a byte and no queue pair owes one."""
     graph, work, scheme = scenario
     simulation = rdmacc.Simulation(graph, work, scheme, engine=engine)
     try:
@@ -171,7 +172,7 @@ def test_the_network_is_empty_when_it_is_quiet(engine, scenario):
     if engine != "simpy":
         return
     if (result.flows["status"] != "finished").any():
-        return  # some packets may be under way
+        return  # some packets may be in flight
     network = simulation.engine
     end = simulation.now_ps + ms(1)
     while network.env._queue and network.env.peek() < end:

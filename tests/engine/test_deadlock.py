@@ -1,8 +1,8 @@
-"""PFC deadlocks: found, reported with the ports that wait on each other, never waited for, and never invented.
+"""PFC deadlocks: found at once, reported with the ports that wait on each other, and no false alarms.
 
-Theory: a deadlock needs a cyclic buffer dependency. In a ring of switches in which every host sends two hops
-clockwise, each link carries what the next one must take; with small buffers each switch pauses the one before. Without
-a cycle (trees, up-down routes) there is no deadlock, however long a pause lasts.
+Theory: a deadlock needs a cyclic buffer dependency. In a ring of switches whose hosts all send two hops clockwise, each
+link carries traffic that the next one must take; with small buffers each switch pauses the previous one. Without a
+cycle (trees, up-down routes) there is no deadlock, however long a pause lasts.
 """
 
 import itertools
@@ -24,10 +24,10 @@ SCHEMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr"]
 
 
 class Closed(Component):
-    """A sender that may send nothing."""
+    """A sender that may not send anything."""
 
     class Sender(Record):
-        """A window of nothing."""
+        """A window of 0."""
 
         window_bytes = Int(1)
 
@@ -36,7 +36,7 @@ class Closed(Component):
 
 
 def ring(n, pool=10_000, rate="10Gbps"):
-    """Return n switches in a circle, each with a host; `pool` bytes to share beyond reserves and headrooms."""
+    """Return a ring of n switches with a host each, and `pool` shared bytes beyond reserves and headrooms."""
     graph = nx.Graph(name=f"ring({n})")
     for i in range(n):
         topology.add_host(graph, f"h{i}")
@@ -64,7 +64,7 @@ def assert_is_a_circle(ports):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(("n", "hops"), [(5, 2), (7, 3)])
-def test_a_ring_deadlocks_and_says_which_ports(engine, scheme, n, hops):
+def test_a_ring_deadlocks_and_the_error_names_the_ports(engine, scheme, n, hops):
     with pytest.raises(DeadlockError) as caught:
         rdmacc.simulate(ring(n), clockwise(n, hops), scheme, engine=engine)
     error = caught.value
@@ -75,7 +75,7 @@ def test_a_ring_deadlocks_and_says_which_ports(engine, scheme, n, hops):
 
 
 def test_the_partial_result_comes_with_the_error(engine):
-    """Probes, counters and flows up to the deadlock; a message that had finished is finished."""
+    """Probes, counters and flows up to the deadlock; messages that had finished are finished."""
     early = rdmacc.messages([("h0", "h1", 5_000)])
     late = clockwise(5, 2).assign(start_ps=us(20))
     work = rdmacc.combine(early, late)
@@ -96,8 +96,8 @@ def test_the_partial_result_comes_with_the_error(engine):
     assert (ports["paused_ps"][caught.value.ports] > ms(0.8)).all()
 
 
-def test_a_deadlock_is_found_while_others_go_on(engine):
-    """A flow outside the circle keeps the simulation busy: no pending event is missing, yet it is found."""
+def test_a_deadlock_is_found_while_other_flows_continue(engine):
+    """A flow outside the ring keeps the simulation busy: events remain, yet the deadlock is found."""
     graph = ring(5)
     for host in ("x0", "x1"):
         topology.add_host(graph, host)
@@ -131,7 +131,7 @@ def test_a_long_pause_is_not_a_deadlock(engine):
     xon=st.sampled_from([0, 3072]),
 )
 def test_rings_finish_or_deadlock(engine, pool, alpha, extra, long, xon):
-    """With any other traffic: every message finishes, or a circle is reported. Nothing stalls, fails or hangs."""
+    """With any traffic, every message finishes or a cycle is reported. Nothing stalls, fails or hangs."""
     rows = [(f"h{i}", f"h{(i + hops) % 5}", size, ps(start)) for i, hops, size, start in extra]
     work = clockwise(5, 2, long)
     if rows:
@@ -173,7 +173,7 @@ def test_trees_never_deadlock(engine, parents, pool, pairs):
 
 
 def test_messages_that_nothing_can_finish_are_reported(engine):
-    """A window of nothing: no packet is ever sent, and no event is left."""
+    """With a window of 0 no packet is ever sent, and no event is left."""
     work = rdmacc.messages([("h0", "h1", 1000), ("h1", "h0", 1000)])
     with pytest.raises(StalledError, match="2 messages unfinished: 0, 1") as caught:
         rdmacc.simulate(rdmacc.star(2), work, Scheme(control=(Closed(),)), engine=engine)

@@ -1,6 +1,6 @@
-"""Links that come back, flap and are slow, pause storms: arrival times and losses; the engines agree.
+"""Links that fail and recover, flap or run slowly, and pause storms: arrival times and losses; the engines agree.
 
-Messages that links cut off for good fail, whatever the scheme; others get through once the link is back.
+Messages cut off for good fail under every scheme; others get through once the link is back.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ def port(result, name):
 
 @pytest.mark.slow
 def test_routes_return_with_the_link(engine):
-    """Flows leave the spine and come back to it."""
+    """Flows leave the spine and return to it."""
     graph = rdmacc.leaf_spine(2, 2, 8)
     work = rdmacc.messages([(f"h{i}", f"h{8 + i}", "1MB") for i in range(8)])
     down = LinkDown(link=("leaf0", "spine0"), at_ps="10us", until_ps="200us")
@@ -51,7 +51,7 @@ def test_routes_return_with_the_link(engine):
     assert (used > us(200)).any()
 
 
-def test_until_routing_converges_packets_are_lost_at_the_dead_port(engine):
+def test_packets_are_lost_at_the_dead_port_until_routing_converges(engine):
     graph = rdmacc.leaf_spine(2, 2, 8)
     work = rdmacc.messages([(f"h{i}", f"h{8 + i}", "200kB") for i in range(8)])
     lost = []
@@ -67,7 +67,7 @@ def test_until_routing_converges_packets_are_lost_at_the_dead_port(engine):
 
 
 def test_no_packet_arrives_before_its_time_when_a_link_blinks(engine):
-    """The outage is shorter than the link's delay: events of lost packets must not bring the next ones."""
+    """The outage is shorter than the link's delay: events of lost packets must not deliver the next ones."""
     work = rdmacc.messages([("h1", "h0", "1MB")])
     network = rdmacc.star(2, rate="100Gbps", delay="20us")
     faults = flapping(("h1", "s0"), at_ps="5us", down_ps="2us", up_ps="3us", times=4)
@@ -80,7 +80,7 @@ def test_no_packet_arrives_before_its_time_when_a_link_blinks(engine):
 
 @pytest.mark.parametrize("tick_ps", [0, "1ns"])
 def test_a_slow_link_slows_its_flow(engine, tick_ps):
-    """From the start: twice the time a packet. From the middle on: twice for the second half."""
+    """Slow from the start: twice the time per packet. Slow from the middle on: twice for the second half."""
     scheme = line_rate(tick_ps=tick_ps)
     whole = star([], engine, scheme=scheme).flows["fct_ps"][0]
     slow = star([SlowLink(link=("s0", "h0"), share=0.5)], engine, scheme=scheme)
@@ -91,7 +91,7 @@ def test_a_slow_link_slows_its_flow(engine, tick_ps):
     assert star(brief, engine, scheme=scheme).flows["fct_ps"][0] - whole == pytest.approx(us(15), rel=0.03)
 
 
-def test_numbers_of_numpy_are_taken():
+def test_numpy_numbers_are_accepted():
     link = ("h0", "s0")
     slow = SlowLink(link=link, share=np.float32(0.5))
     assert repr(slow) == repr(SlowLink(link=link, share=0.5))
@@ -99,7 +99,7 @@ def test_numbers_of_numpy_are_taken():
     assert repr(ScriptedLoss(message=np.int64(0), psn=np.int32(7))) == repr(ScriptedLoss(message=0, psn=7))
 
 
-def test_slow_one_way_and_several_at_once():
+def test_links_slow_one_way_and_several_faults_at_once():
     network = rdmacc.star(2, rate="100Gbps")
     work = rdmacc.messages([("h0", "h1", 1000)])
     faults = [
@@ -119,7 +119,7 @@ def test_slow_one_way_and_several_at_once():
 @pytest.mark.parametrize("scheme", ["line-rate", "dcqcn", "nscc"])
 @pytest.mark.parametrize("until", ["1ns", None])
 def test_only_a_link_that_stays_slow_has_a_lower_line_rate(scheme, until):
-    """Slow for a nanosecond from the start, it delays the one packet that is under way."""
+    """Slow for the first nanosecond, it delays only the packet in transmission."""
     slow = SlowLink(link=("h1", "s0"), share=0.5, until_ps=until)
     whole, result = (star(faults, "simpy", 100_000, rdmacc.scheme(scheme)) for faults in ([], [slow]))
     times = [one.flows["fct_us"][0] for one in (whole, result)]
@@ -127,7 +127,7 @@ def test_only_a_link_that_stays_slow_has_a_lower_line_rate(scheme, until):
     assert times[1] - times[0] <= packet_us if until else times[1] > 1.7 * times[0]
 
 
-def test_a_pause_storm_stops_the_port_that_it_meets(engine):
+def test_a_pause_storm_stops_the_port_at_the_other_end(engine):
     storm = PauseStorm(host="h0", at_ps="20us", until_ps="60us")
     whole, result = star([], engine), star([storm], engine)
     assert result.flows["fct_us"][0] - whole.flows["fct_us"][0] == pytest.approx(40, abs=0.2)
@@ -137,8 +137,8 @@ def test_a_pause_storm_stops_the_port_that_it_meets(engine):
     assert port(lossy, "s0->h0")["pauses"] == 0
 
 
-def test_overlapping_failures_count():
-    """The link is back when the last of them ends."""
+def test_overlapping_failures_add_up():
+    """The link is back once the last of them ends."""
     faults = [LinkDown(link=("s0", "h0"), at_ps=10, until_ps=30), LinkDown(link=("h0", "s0"), at_ps=20, until_ps=40)]
     work = rdmacc.messages([("h0", "h1", 1000)])
     plan = rdmacc.Simulation(rdmacc.star(2), work, line_rate(), faults=faults, engine="simpy").plan
@@ -162,8 +162,8 @@ TICKS = [rdmacc.scheme("dcqcn").replace(tick_ps="1ns"), NS3["dcqcn"], NS3["hpcc"
     + [pytest.param(*one.values, ("simpy", "compiled"), marks=one.marks) for one in mostly_at_night(SCHEMES, every=6)]
     + [pytest.param(*one.values, ("simpy", "compiled"), marks=one.marks) for one in mostly_at_night(TICKS, every=3)],
 )
-def test_every_scheme_fails_what_is_cut_off_for_good(scheme: Any, engines: tuple[str, ...]) -> None:
-    """A sender and a receiver are cut off, for good and for a while: the engines agree."""
+def test_every_scheme_fails_messages_cut_off_for_good(scheme: Any, engines: tuple[str, ...]) -> None:
+    """A sender or a receiver is cut off, for good or for a while; the engines agree."""
     for end, host in ENDS.items():
         for until, first in ((None, "failed"), ("300us", "finished")):
             down = LinkDown(link=(host, "s0"), at_ps=_AT, until_ps=until)
@@ -181,8 +181,8 @@ def run(network: Any, work: Any, downs: list[Any], engine: str, scheme: Any = "d
     return rdmacc.simulate(network, work, scheme, engine=engine, faults=downs, progress=False, **options)
 
 
-def test_a_dead_switch_fails_what_goes_through_it(engine: str) -> None:
-    """Of its rack; others go around a spine, and a link back cuts off as well as one there."""
+def test_a_dead_switch_fails_the_messages_through_it(engine: str) -> None:
+    """Those of its rack; others route around a spine. A dead link on the way back cuts off as well as one there."""
     network = rdmacc.leaf_spine(3, 2, 2)
     work = rdmacc.messages([("h0", "h2", "200kB"), ("h3", "h1", "200kB"), ("h2", "h4", "200kB"), ("h0", "h1", "200kB")])
     downs = [LinkDown(link=("leaf0", spine), at_ps="5us") for spine in ("spine0", "spine1")]
@@ -193,8 +193,8 @@ def test_a_dead_switch_fails_what_goes_through_it(engine: str) -> None:
     assert set(half.flows["status"]) == {"finished"}
 
 
-def test_what_was_past_the_link_still_arrives(engine: str) -> None:
-    """The last ACK is on its way to the sender when the receiver's link fails, and counts."""
+def test_packets_past_the_link_still_arrive(engine: str) -> None:
+    """The last ACK, already on its way when the receiver's link fails, still counts."""
     work = rdmacc.messages([("h1", "h0", "1kB")])
     whole = run(rdmacc.star(2), work, [], engine)
     acked_ps = int(whole.flows["fct_acked_ps"][0])
@@ -202,10 +202,10 @@ def test_what_was_past_the_link_still_arrives(engine: str) -> None:
         down = LinkDown(link=("h0", "s0"), at_ps=acked_ps - early_ps)
         result = run(rdmacc.star(2), work, [down], engine)
         assert result.flows["status"].tolist() == [status]
-    assert result.flows["fct_ps"].notna().all()  # delivered: its sender does not know
+    assert result.flows["fct_ps"].notna().all()  # delivered, but its sender does not know
 
 
-def test_planes_fail_with_the_last_of_them(engine: str) -> None:
+def test_hosts_with_planes_fail_when_the_last_plane_does(engine: str) -> None:
     network = topology.multi_plane(2, leaves=2, spines=1, hosts_per_leaf=2)
     work = rdmacc.messages([("h0", "h2", "400kB"), ("h1", "h3", "400kB")])
     downs = [LinkDown(link=("h2", f"p{plane}leaf1"), at_ps="5us") for plane in range(2)]
@@ -214,8 +214,8 @@ def test_planes_fail_with_the_last_of_them(engine: str) -> None:
         assert result.flows["status"].tolist() == [status, "finished"]
 
 
-def test_a_queue_pair_that_keeps_to_one_link_fails_with_it(engine: str) -> None:
-    """DCQCN's do not move to the other plane."""
+def test_a_queue_pair_bound_to_one_link_fails_with_it(engine: str) -> None:
+    """DCQCN's queue pairs do not move to the other plane."""
     network = topology.multi_plane(2, leaves=2, spines=1, hosts_per_leaf=1)
     work = rdmacc.messages([("h0", "h1", "100kB")] * 8)
     down = LinkDown(link=("h0", "p0leaf0"), at_ps="5us")
@@ -226,7 +226,7 @@ def test_a_queue_pair_that_keeps_to_one_link_fails_with_it(engine: str) -> None:
     assert (result.flows["status"] == "failed").sum() == counts["no route to h1"] + counts.get("no route back to h0", 0)
 
 
-def test_what_has_not_started_fails_with_what_it_waits_for(engine: str) -> None:
+def test_messages_fail_with_those_they_wait_for(engine: str) -> None:
     rows: list[dict[str, Any]] = [
         {"src": "h1", "dst": "h0", "size": "100kB"},
         {"src": "h2", "dst": "h3", "size": "1kB", "after": 0},
@@ -251,15 +251,15 @@ def test_what_has_not_started_fails_with_what_it_waits_for(engine: str) -> None:
     ],
     ids=["twice", "flapping", "late routes", "late and for good"],
 )
-def test_a_link_that_comes_back_cuts_nothing_off(engine: str, faults: list[Any], status: str) -> None:
+def test_a_link_that_recovers_cuts_nothing_off(engine: str, faults: list[Any], status: str) -> None:
     downs = [LinkDown(link=("h1", "s0"), at_ps=at, until_ps=until, convergence_ps=late) for at, until, late in faults]
     result = run(_STAR, _WORK.assign(size_bytes=4_000_000), downs, engine, "irn")
     assert result.flows["status"].tolist() == [status, "finished"]
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_windows_go_on_after_a_message_has_failed(count: int) -> None:
-    """Also those that start after it, and whether or not anything waits for it."""
+def test_windows_continue_after_a_message_has_failed(count: int) -> None:
+    """Also for messages that start later, and whether or not any message waits for the failed one."""
     network = rdmacc.fat_tree(4)
     rows = [{"src": f"h{n}", "dst": f"h{(n + 5) % 16}", "size": "200kB"} for n in range(16)]
     rows += [{"src": "h1", "dst": "h6", "size": "9kB", "start": "25us"}]
@@ -277,10 +277,10 @@ def test_windows_go_on_after_a_message_has_failed(count: int) -> None:
         assert outcomes[-1].visits > 0
         assert outcomes[-1].messages["failed"][[1, 12, 16]].all()
         visits = outcomes[-1].visits
-        assert visits > 300, "windows went on after the link had failed"
+        assert visits > 300, "windows continued after the link failed"
 
 
-def test_a_scheme_that_gives_up_says_after_how_many_retries(engine: str) -> None:
+def test_giving_up_reports_the_number_of_retries(engine: str) -> None:
     down = LinkDown(link=("h1", "s0"), at_ps=_AT, until_ps="10ms")
     result = run(_STAR, _WORK, [down], engine, rdmacc.scheme("irn", retry_limit=2))
     assert result.flows["reason"].tolist() == ["irn gave up after 2 retries", ""]

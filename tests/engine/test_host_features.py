@@ -1,6 +1,6 @@
-"""Hosts: priorities, NIC order, start delay, receivers that choose among messages, clocks; on both engines.
+"""Hosts: priorities, order at the NIC, start delay, receivers that choose among messages, clocks; on both engines.
 
-Parts of receiver-driven schemes: requests, several picks, padding; on both engines.
+Building blocks of receiver-driven schemes: requests, several picks, padding; on both engines.
 """
 
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ def with_control(*parts):
     return replace(scheme, control=(*scheme.control, *parts))
 
 
-def test_the_messages_priority_is_that_of_its_data_packets():
+def test_data_packets_have_their_messages_priority():
     work = rdmacc.messages([("h0", "h1", "5kB"), ("h0", "h1", "5kB")]).assign(priority=[DATA_CLASS + 2, DATA_CLASS])
     trace = both(rdmacc.star(2), work, line_rate()).packet_trace
     data = trace[trace["kind"] == "data"]
@@ -43,8 +43,8 @@ def sizes(*many):
     return rdmacc.messages([("h0", f"h{i + 1}", size) for i, size in enumerate(many)])
 
 
-def test_one_that_has_just_sent_does_not_get_ahead_of_one_that_has_just_come():
-    """Messages 0 and 2 alternate; 1 starts during a packet of 0 and is next, though 2 waits longer."""
+def test_a_newcomer_goes_before_a_queue_pair_that_has_just_sent():
+    """Messages 0 and 2 alternate; 1 starts during a packet of 0 and is next, although 2 has waited longer."""
     rows = [("h0", "h1", "20kB", "0us"), ("h0", "h1", "2kB", "1.0us"), ("h0", "h1", "20kB", "0us")]
     trace = both(rdmacc.star(2), rdmacc.messages(rows), line_rate()).packet_trace
     sent = trace[(trace["what"] == "sent") & (trace["node"] == "h0")]
@@ -56,8 +56,8 @@ def test_one_that_has_just_sent_does_not_get_ahead_of_one_that_has_just_come():
 
 
 @pytest.mark.parametrize(("count", "order"), [(64, "round-robin"), (65, "srpt"), (4097, "round-robin")])
-def test_turns_of_many(count, order):
-    """Sets of queue pairs of one, two and three levels: each sends once before any sends twice, in order."""
+def test_many_queue_pairs_take_turns(count, order):
+    """Sets of queue pairs with one, two and three levels: each sends once, in order, before any sends twice."""
     work = rdmacc.messages([("h0", "h1", 2000 + number % 3 * 1000) for number in range(count)])
     trace = both(rdmacc.star(2, rate="400Gbps"), work, line_rate(nic_order=order)).packet_trace
     sent = trace[(trace["what"] == "sent") & (trace["node"] == "h0")]["message"].tolist()
@@ -70,7 +70,7 @@ def test_turns_of_many(count, order):
 
 
 @pytest.mark.parametrize("size", ["1B", "1kB", "64kB"])
-def test_the_start_delay_adds_to_a_lone_messages_time(size):
+def test_the_start_delay_is_added_to_a_lone_messages_time(size):
     work = rdmacc.messages([("h0", "h1", size, "7us")])
     flows = both(rdmacc.star(2), work, line_rate(start_delay_ps="300us")).flows
     assert flows["fct_ps"].iloc[0] == flows["ideal_fct_ps"].iloc[0] + 300_000_000
@@ -79,7 +79,7 @@ def test_the_start_delay_adds_to_a_lone_messages_time(size):
 
 @dataclass(frozen=True, kw_only=True)
 class Delays(Component):
-    """One-way delay as the receiver sees it: its own clock less the sender's stamp."""
+    """One-way delay as the receiver sees it: its clock minus the sender's stamp."""
 
     class Receiver(Record):
         """Smallest and largest delay."""
@@ -96,7 +96,7 @@ class Delays(Component):
 
 
 def delays(faults, n_messages=1):
-    """Return the least and the most one-way delay that the receivers of h0's paced messages see."""
+    """Return the smallest and the largest one-way delay seen by the receivers of h0's paced messages."""
     work = sizes(*["50kB"] * n_messages)
     probes = [
         rdmacc.probes.field("flow", number, name) for number in range(n_messages) for name in ("least_ps", "most_ps")
@@ -106,8 +106,8 @@ def delays(faults, n_messages=1):
     return list(zip(values[::2], values[1::2], strict=True))
 
 
-def test_clocks_agree_but_for_their_offset_and_jitter():
-    """An offset is the same for every packet, jitter is of every reading."""
+def test_clocks_differ_by_offset_and_jitter():
+    """An offset is the same for every packet; each reading has its own jitter."""
     one_way_ps = 2 * (1048 * 80 + 1_000_000)  # a full packet over two links of 100 Gb/s and 1 us
     assert delays([]) == [(one_way_ps, one_way_ps)]
     [(least, most)] = delays([Clocks(offset_ps="10us")])
@@ -119,8 +119,8 @@ def test_clocks_agree_but_for_their_offset_and_jitter():
 
 
 @pytest.mark.parametrize("name", ["dcqcn", "timely", "infiniband-cc", "dcqcn-hpcc"])
-def test_a_kept_connection_goes_on_with_its_rate(name):
-    """After an incast has cut its rate, a second message starts at line rate when fresh and slower when kept."""
+def test_a_kept_connection_keeps_its_rate(name):
+    """After an incast has cut the rate, a second message starts at line rate if fresh and slower if kept."""
     senders = [f"h{i}" for i in range(1, 9)]
     second = rdmacc.messages([(src, "h0", "1kB", "1.5ms") for src in senders])
     work = rdmacc.combine(rdmacc.incast(senders, "h0", "2MB"), second)
@@ -152,7 +152,7 @@ class Paced(Component):
     ("rate_bps", "gap_ps"), [(75910743307.7853, 110_445), (27969928323.722565, 299_751), (28345631429.03027, 295_778)]
 )
 def test_gaps_are_rounded_alike_where_half_a_picosecond_decides(rate_bps, gap_ps):
-    """With w * (8e12 / r) in place of w * 8e12 / r each of these gaps differs by a picosecond."""
+    """With w * (8e12 / r) instead of w * 8e12 / r, each of these gaps would differ by a picosecond."""
     work = rdmacc.messages([("h1", "h0", 4000)])
     scheme = Scheme(control=Paced(rate_bps=rate_bps))
     found = [rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine) for engine in ("simpy", "compiled")]
@@ -162,7 +162,7 @@ def test_gaps_are_rounded_alike_where_half_a_picosecond_decides(rate_bps, gap_ps
 
 
 def rows_of(result, kind, what="sent", node=None):
-    """Return the rows of the trace about packets of a kind."""
+    """Return the trace's rows for packets of a kind."""
     trace = result.packet_trace
     rows = trace[(trace["kind"] == kind) & (trace["what"] == what)]
     return rows if node is None else rows[rows["node"] == node]
@@ -170,12 +170,12 @@ def rows_of(result, kind, what="sent", node=None):
 
 @dataclass(frozen=True, kw_only=True)
 class Asker(Component):
-    """A sender that may send only what the receiver credits: one packet for each request, another after each ACK."""
+    """A sender that sends only what the receiver credits, one packet per request, and a new request after each ACK."""
 
     retry_ps: int = param("20us", "asks again after so long without a credit", low=1)
 
     class Transfer(Record):
-        """Of a message."""
+        """Credits of a message."""
 
         ask_timer_ps = Deadline("sender: ask again")
         asked = Int32(doc="sender")
@@ -206,7 +206,7 @@ class Asker(Component):
 
 
 def ask(params, message, transfer, request, now):
-    """Ask for the next packet."""
+    """Request credit for the next packet."""
     request.kind = REQUEST
     request.psn = message.next_psn
     request.wire_bytes = 50
@@ -214,8 +214,8 @@ def ask(params, message, transfer, request, now):
     transfer.ask_timer_ps = now + params.retry_ps
 
 
-def test_one_packet_for_each_request_and_credit():
-    """Each packet takes a request, a credit and its ACK: two round trips, but for the first request's way."""
+def test_one_packet_per_request_and_credit():
+    """Each packet takes a request, a credit and its ACK: two round trips, except for the first request."""
     work = rdmacc.messages([("h0", "h1", "5kB")])
     result = both(rdmacc.star(2), work, with_control(Asker()))
     counters = result.counters
@@ -232,7 +232,7 @@ def test_one_packet_for_each_request_and_credit():
 
 @pytest.mark.parametrize("kind", ["request", "credit"])
 @pytest.mark.parametrize("nth", [1, 3, 5])
-def test_a_lost_request_or_credit_is_asked_for_again(kind, nth):
+def test_a_lost_request_or_credit_is_requested_again(kind, nth):
     work = rdmacc.messages([("h0", "h1", "5kB")])
     faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)]
     result = both(rdmacc.star(2), work, with_control(Asker()), faults=faults)

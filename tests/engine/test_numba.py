@@ -1,4 +1,4 @@
-"""Numba's private interfaces: in one module only, and where one is missing the same comes out of the public ones."""
+"""Numba's private interfaces: used in one module only, and if one is missing, the public ones give the same."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def run(script: str, folder: Path, *, has_own_cache: bool = True) -> subprocess.
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", PRIVATE)
-def test_a_private_name_that_is_missing_is_noticed_at_once(name, tmp_path):
+def test_a_missing_private_name_is_noticed_at_once(name, tmp_path):
     done = run(
         HIDE.format(name=name) + "from rdmacc.engine.compiled.machine_code.units import INTERFACE; print(INTERFACE)",
         tmp_path,
@@ -46,7 +46,7 @@ def test_a_private_name_that_is_missing_is_noticed_at_once(name, tmp_path):
 
 
 def test_compiling_leaves_numba_as_it_was():
-    """It remembers what operators of numbers are, with a function of Numba's replaced as long as it takes."""
+    """Caching the types of number operators replaces a function of Numba only while compiling."""
     from rdmacc.engine.compiled.machine_code.units import NotCompiledError, object_code
 
     def odd(number):
@@ -97,11 +97,11 @@ print(json.dumps(found))
 """
 
 
-@pytest.mark.nightly  # it notices a new Numba, not a change here, and compiles everything three times
+@pytest.mark.nightly  # it detects a new Numba, not a change here, and compiles everything three times
 @pytest.mark.timeout(900)
 def test_the_public_interfaces_compile_the_same(tmp_path):
-    """Twice: the second time the code comes from the cache."""
-    script = tmp_path / "script.py"  # handlers need a source that can be read
+    """Run twice: the second time, the code comes from the cache."""
+    script = tmp_path / "script.py"  # handlers need readable source
     script.write_text(RUN)
     start = f"import runpy; runpy.run_path({str(script)!r})"
     private = run(start, tmp_path, has_own_cache=False)

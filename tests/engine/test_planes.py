@@ -1,4 +1,4 @@
-"""Hosts with several links: a queue pair sends over all of them. Closed forms by hand, failures, refusals."""
+"""Hosts with several links: a queue pair sends over all of them. Closed forms, failures, refusals."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def sent_by(result, port):
 
 @pytest.mark.parametrize("planes", [1, 2, 4, 8])
 def test_n_planes_carry_n_times_as_much(engine, planes):
-    """A packet every t / n; the last passes four links of t, and with several planes two of t / n and 1 ps beside."""
+    """A packet leaves every t / n; the last crosses four links of t, and with several planes two of t / n plus 1 ps."""
     packets = 8 * planes
     t, together = transmission(MTU, LINE), transmission(MTU, planes * LINE)
     inner = 2 * (together + 1) if planes > 1 else 0
@@ -44,7 +44,7 @@ def test_n_planes_carry_n_times_as_much(engine, planes):
 
 @pytest.mark.parametrize("size", [1, PAYLOAD + 1, 3 * PAYLOAD, 9 * PAYLOAD + 700, 40 * PAYLOAD + 4000])
 def test_no_message_is_faster_than_its_ideal(size):
-    """Also where the last packet is short, and gets ahead of those on other links."""
+    """Also if the last packet is short and overtakes those on other links."""
     network = topology.multi_plane(4, leaves=2, spines=2, hosts_per_leaf=1)
     work = rdmacc.messages([("h0", "h1", size)])
     result = rdmacc.simulate(network, work, rdmacc.scheme("nscc", choice="oblivious"), engine="simpy")
@@ -52,7 +52,7 @@ def test_no_message_is_faster_than_its_ideal(size):
 
 
 def test_rails_share_their_spines():
-    """Two rails to two spines carry twice as much as one; a packet may come down on the other rail."""
+    """Two rails to two spines carry twice as much as one; a packet may arrive on the other rail."""
     network = topology.rail_optimised(2, groups=2, spines=2, hosts_per_group=2)
     result = spread(2, 600, network=network)
     down = [sent_by(result, f"g1rail{rail}->h3.nic") for rail in range(2)]
@@ -62,8 +62,8 @@ def test_rails_share_their_spines():
 
 
 @pytest.mark.parametrize("end", ["h0", "h1"])
-def test_a_link_of_the_host_that_is_down_is_left_out(end):
-    """The sender's own is seen at once; the receiver's once routes have converged: three of four carry the rest."""
+def test_a_hosts_dead_link_is_avoided(end):
+    """The sender avoids its own at once, the receiver's once routes have converged: three of four carry the rest."""
     downs = [LinkDown(link=(end, f"p0leaf{end[1]}"), at_ps=0, convergence_ps=0)]
     result = spread(4, 1200, faults=downs)
     assert sent_by(result, "h0.nic->p0leaf0") == 0

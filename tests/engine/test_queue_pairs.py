@@ -1,4 +1,4 @@
-"""Rows of queue pairs come when a message is about to start, and go when nothing more is read of them."""
+"""Rows of queue pairs are created when a message is about to start, and freed when they are no longer read."""
 
 import mmap
 
@@ -47,8 +47,8 @@ def test_results_are_as_if_all_rows_were_there_from_the_start(name, loss, monkey
     assert len(whole.queue_pairs.blocks) == -(-plan.n_qps // queue_pairs.BLOCK)
 
 
-def test_rows_that_are_done_take_no_memory(monkeypatch):
-    """All blocks but the last are given back: their pages read as zeros, as those never written."""
+def test_finished_rows_take_no_memory(monkeypatch):
+    """All blocks but the last are returned: their pages read as zeros, like pages never written."""
     engine = _run(_plan("dcqcn"), monkeypatch, is_early=False)
     monkeypatch.setattr(queue_pairs, "_FREE_BLOCKS", 0)
     engine.queue_pairs.release(np.zeros(0, np.int32), [])
@@ -57,7 +57,7 @@ def test_rows_that_are_done_take_no_memory(monkeypatch):
 
 
 def test_a_message_takes_at_most_300_bytes():
-    """The plan's columns and the engine's tables; packets, events and queue pairs are as many as are in use."""
+    """In the plan's columns and the engine's tables; packets, events and queue pairs are only as many as in use."""
     plan = _plan("dcqcn")
     engine = CompiledEngine(plan)
     in_use = {"qp", "packet", "heap", "nodes", "near_wheel", "far_wheel", "skipped"}

@@ -1,6 +1,6 @@
-"""Routing modes: spraying even to the packet or at random, symmetric paths, and link failures (ECMP: test_ecmp.py).
+"""Routing modes: spraying, exactly even or random, symmetric paths, and link failures.
 
-ECMP: paths spread as a fair die would, stay with their flow, and switches choose independently of each other.
+ECMP: paths are uniformly distributed and stay with their flow, and switches choose independently of each other.
 """
 
 import itertools
@@ -32,7 +32,7 @@ def sent(result, column="tx_data_packets"):
 
 
 def spread(engine, routing, packets=400, spines=4, seed=0):
-    """Return the data packets on each uplink of one message, up to the end of its first pass."""
+    """Return the data packets of one message on each uplink, up to the end of its first pass."""
     graph = rdmacc.leaf_spine(2, spines, 1)
     work = rdmacc.messages([("h0", "h1", packets * 1000)])
     scheme = line_rate(routing=routing, nak_interval_ps="1s")
@@ -54,8 +54,8 @@ def test_random_spraying_is_uniform(engine):
         assert max(found) - min(found) > 1
 
 
-def test_adaptive_routing_takes_the_port_that_is_free_first(engine):
-    """Even to the packet, as no other choice than in turn; where a link has a quarter of its rate, a quarter goes."""
+def test_adaptive_routing_takes_the_first_free_port(engine):
+    """Exactly even, as only taking turns would be; a link at a quarter of its rate gets a quarter."""
     graph = rdmacc.leaf_spine(2, 4, 4, rate="100Gbps")
     work = rdmacc.messages([(f"h{i}", f"h{4 + i}", "200kB") for i in range(4)])
     scheme = rdmacc.scheme("ndp").replace(routing="adaptive", control=())
@@ -70,7 +70,7 @@ def test_adaptive_routing_takes_the_port_that_is_free_first(engine):
     assert min(shares[1][1:]) > 0.8
 
 
-def test_flowlets_keep_their_way_while_packets_are_close(engine):
+def test_flowlets_keep_their_path_while_packets_are_close(engine):
     graph = rdmacc.leaf_spine(2, 4, 1)
     work = rdmacc.messages([("h0", "h1", 400_000)])
     used = {}
@@ -83,7 +83,7 @@ def test_flowlets_keep_their_way_while_packets_are_close(engine):
 
 
 def test_entropy_values_are_hashed_by_switch_and_message(engine):
-    """One value: one path for each message; many: all of them, as even as a hash is."""
+    """One value: one path per message. Many: all paths, as evenly as a hash spreads them."""
     graph = rdmacc.leaf_spine(2, 4, 1)
     work = rdmacc.messages([("h0", "h1", 1_000_000)])
     for choice, spines in (("ecmp", 1), ("oblivious", 4)):
@@ -94,7 +94,7 @@ def test_entropy_values_are_hashed_by_switch_and_message(engine):
 
 @pytest.mark.parametrize("fabric", FABRICS)
 def test_data_and_acks_of_a_message_share_links_when_routing_is_symmetric(engine, fabric):
-    """One message at a time: each link that carries its data carries its ACKs back, and no other does."""
+    """One message at a time: every link that carries its data carries its ACKs back, and no other link does."""
     graph = FABRICS[fabric]()
     hosts = topology.hosts(graph)
     pairs = list(itertools.permutations(hosts, 2))
@@ -111,7 +111,7 @@ def test_data_and_acks_of_a_message_share_links_when_routing_is_symmetric(engine
 
 
 def test_symmetric_paths_spread_over_both_tiers(engine):
-    """Fat tree: the choices of edge and aggregation switch are uniform together, so the tiers are not correlated."""
+    """Fat tree: the joint choice of edge and aggregation switch is uniform, so the tiers are not correlated."""
     graph = topology.fat_tree(4)
     hosts = topology.hosts(graph)
     work = rdmacc.long_flows([(hosts[0], hosts[-1])] * 256, 1000, start=[f"{20 * i}us" for i in range(256)])
@@ -122,8 +122,8 @@ def test_symmetric_paths_spread_over_both_tiers(engine):
         assert stats.chisquare(up).pvalue > 1e-3
 
 
-def test_data_and_acks_take_the_paths_that_they_are_given(engine):
-    """Any path of the network, a longer one too; a message without one takes the routing's."""
+def test_data_and_acks_take_the_given_paths(engine):
+    """Any path of the network, even a longer one; a message without one is routed as usual."""
     graph = rdmacc.leaf_spine(2, 4, 2)
     one, other = topology.hosts(graph)[0], topology.hosts(graph)[2]
     work = rdmacc.messages([(one, other, 5000), (one, other, 3000)])
@@ -158,7 +158,7 @@ def test_a_path_through_a_failed_link_is_left_to_the_routing(engine):
         ("h0 leaf0 spine0 leaf0 spine1 leaf1 h1", "must not visit a node twice"),
     ],
 )
-def test_what_is_no_path_is_refused(path, why):
+def test_invalid_paths_are_refused(path, why):
     work = rdmacc.messages([("h0", "h1", 1000)]).assign(path=[path])
     with pytest.raises(ConfigError, match=f"path = .*row 0.*{why}"):
         rdmacc.simulate(rdmacc.leaf_spine(2, 2, 1), work, line_rate())
@@ -174,7 +174,7 @@ def salts(seed, graph=None):
 def test_switches_choose_independently(paths):
     """No polarisation: the joint choice of two switches is uniform over all pairs (chi-square, 1e-3).
 
-    So is that of data and replies at one.
+    So is the joint choice of data and replies at one switch.
     """
     found = salts(0)
     for one, two, reply in ((found[0], found[1], 0), (found[2], found[-1], 0), (found[0], found[0], 1)):
@@ -184,14 +184,14 @@ def test_switches_choose_independently(paths):
         assert stats.chisquare(table.ravel()).pvalue > 1e-3
 
 
-def test_every_switch_and_every_seed_has_its_own_salt():
+def test_every_switch_and_every_seed_has_a_different_salt():
     found = [salt for seed in range(20) for salt in salts(seed)]
     assert len(set(found)) == len(found)
 
 
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 60))
 def test_all_packets_of_a_message_take_one_path(engine, seed, size):
-    """Fact 4; retransmissions too."""
+    """Retransmissions too."""
     work, faults = rdmacc.messages([("h0", "h1", size * 1000)]), [rdmacc.Loss(data=0.02, links=(("leaf1", "h1"),))]
     counts = sent(
         rdmacc.simulate(rdmacc.leaf_spine(2, 4, 1), work, "line-rate", engine=engine, seed=seed, faults=faults)
@@ -201,7 +201,7 @@ def test_all_packets_of_a_message_take_one_path(engine, seed, size):
 
 
 def test_a_host_with_two_links_uses_both(engine):
-    """Data of different queue pairs leave by either link, replies too; each by one link only."""
+    """Data of different queue pairs leave by either link, and so do replies; each queue pair uses one link only."""
     graph = nx.Graph(name="two links")
     for switch in ("s0", "s1"):
         topology.add_switch(graph, switch, "10MB")

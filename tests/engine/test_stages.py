@@ -1,4 +1,4 @@
-"""What was made of a network, a workload and a scheme is used again, and whatever is edited in between is noticed."""
+"""Results of the planning stages are reused, and any edit of network, workload or scheme in between is noticed."""
 
 import sys
 from dataclasses import dataclass, fields
@@ -34,7 +34,7 @@ def net():
 
 
 def forget(monkeypatch):
-    """Be like a new process."""
+    """Drop everything cached, as in a new process."""
     monkeypatch.setattr(fabric, "_NETWORKS", Kept(4))
     monkeypatch.setattr(reach, "_KNOWN", Kept(64))
 
@@ -166,7 +166,7 @@ def test_an_edited_scheme_is_noticed(engine, name, monkeypatch):
     assert found[1] != before[1] or name == "a property"
 
 
-def test_stages_are_used_again_as_far_as_nothing_changed():
+def test_stages_are_reused_as_far_as_nothing_has_changed():
     graph, work = rdmacc.star(4), WORK.copy()
     first, again = (make_plan(graph, work, rdmacc.scheme("dcqcn"), seed=seed) for seed in (1, 2))
     assert first.fabric is again.fabric
@@ -180,8 +180,8 @@ def test_stages_are_used_again_as_far_as_nothing_changed():
 
 
 @pytest.mark.parametrize("name", rdmacc.SCHEMES)
-def test_many_runs_are_what_single_ones_are(name, monkeypatch):
-    """Engines are used again: each run starts from what a new engine starts from."""
+def test_many_runs_equal_single_ones(name, monkeypatch):
+    """Engines are reused: each run starts from the state of a new engine."""
     graph, scheme = rdmacc.star(5), rdmacc.scheme(name)
     works = [
         rdmacc.incast(["h1", "h2", "h3"], "h0", "40kB"),
@@ -200,7 +200,7 @@ def test_many_runs_are_what_single_ones_are(name, monkeypatch):
             assert one.counters.equals(other.counters)
 
 
-def test_what_many_runs_cannot_take():
+def test_arguments_that_simulate_many_refuses():
     graph, work = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "8kB")
     for arguments, field in (
         ((graph, 3, "dcqcn"), "workloads"), ((graph, work, ["dcqcm"]), "scheme"), ((graph, work, "dcqcn", -1), "seed"),
@@ -214,8 +214,8 @@ def test_what_many_runs_cannot_take():
         list(rdmacc.simulate_many(graph, [work, "x"], "dcqcn", engine="simpy"))
 
 
-def test_what_a_generator_just_made_is_read_as_any_other_frame():
-    """Its columns are taken as they are; with one more column, pandas converts and checks each."""
+def test_a_generators_frame_is_read_like_any_other():
+    """Its columns are used as they are; with one more column, pandas converts and checks each."""
     net = fabric.Fabric.from_graph(rdmacc.leaf_spine(2, 2, 3))
     frames = [
         rdmacc.poisson(net, "web_search", 0.5, count=40, seed=2),

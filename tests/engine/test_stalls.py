@@ -1,4 +1,4 @@
-"""Runs that only retries keep alive are stopped by both engines, and name who waits for what; long pauses are not."""
+"""Both engines stop runs that only retries keep alive, and name who waits for what; long pauses do not count."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,14 +23,14 @@ _SLOW_STAR = rdmacc.star(3, rate="10Gbps")
 _INCAST = rdmacc.incast(["h1", "h2"], "h0", "10kB")
 
 _LATER_PS = ms(300)
-"""More than twice as long as ExpressPass may go on asking in vain."""
+"""More than twice as long as ExpressPass may keep requesting in vain."""
 
 FAILURES = {
     "data lost": (Loss(data=1.0), "all data is lost on the way to h0 (h1->s0)"),
     "control lost": (Loss(control=1.0), "all packets back are lost on the way to h1 (h0->s0)"),
 }
 ENDLESS = {"expresspass", "expresspass-aeolus", "phost"}
-"""Schemes whose receivers go on asking when all data is lost."""
+"""Schemes whose receivers keep requesting when all data is lost."""
 
 
 def ending(engine: str, scheme: Any, *faults: Any, network: Any = _STAR, work: Any = _INCAST) -> tuple[str, Any]:
@@ -44,7 +44,7 @@ def ending(engine: str, scheme: Any, *faults: Any, network: Any = _STAR, work: A
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=4))
 def test_every_scheme_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With less patience than usual: most schemes retry, or set timers, for ever. On slow links that is less work."""
+    """With less patience than usual: most schemes retry or set timers forever. On slow links that is less work."""
     monkeypatch.setattr(progress, "_LEAST_RETRIES", 10)
     monkeypatch.setattr(progress, "_STILL_PS", ms(200))
     for case, (fault, reason) in FAILURES.items():
@@ -66,7 +66,7 @@ class Chatty(Component):
     start_bps: float = param("20kbps", "pacing rate")
 
     class Sender(Record):
-        """A rate, and when to talk."""
+        """A rate, and the time of the next request."""
 
         rate_bps = Float()
         talk_timer_ps = Deadline()
@@ -84,8 +84,8 @@ class Chatty(Component):
         sender.talk_timer_ps = now + 1_000_000_000
 
 
-def test_a_low_rate_is_no_stall_however_much_is_said_meanwhile(engine: str) -> None:
-    """Half a second from packet to packet, and a request in each millisecond."""
+def test_a_low_rate_is_no_stall_despite_many_requests(engine: str) -> None:
+    """Half a second between packets, and a request every millisecond."""
     work = rdmacc.messages([("h1", "h0", "3kB")])
     said, result = ending(engine, Scheme(control=Chatty()), work=work)
     assert said == ""
@@ -109,8 +109,8 @@ def test_retries_up_to_their_limit_are_no_stall(engine: str) -> None:
     assert (said, result.flows["retransmissions"][0]) == ("", 399)
 
 
-def test_the_run_goes_on_until_the_last_message_has_started(engine: str) -> None:
-    """Message 0 will never end; message 1 starts long after that is clear."""
+def test_the_run_continues_until_the_last_message_has_started(engine: str) -> None:
+    """Message 0 never ends; message 1 starts long after that is clear."""
     work = rdmacc.messages([("h1", "h0", "3kB"), ("h2", "h0", "3kB")]).assign(start_ps=[0, _LATER_PS])
     lost = Loss(data=1.0, links=(("h1", "s0"),))
     said, result = ending(engine, "expresspass", lost, work=work)
@@ -118,8 +118,8 @@ def test_the_run_goes_on_until_the_last_message_has_started(engine: str) -> None
     assert result.flows["status"].tolist() == ["running", "finished"]
 
 
-def test_it_waits_for_links_that_are_still_to_fail(engine: str) -> None:
-    """Routes lead through a link that loses everything, until it fails for good."""
+def test_it_waits_for_links_that_have_yet_to_fail(engine: str) -> None:
+    """Routes lead through a link that loses everything until it fails for good."""
     net = rdmacc.leaf_spine(2, 2, 1)
     work = rdmacc.messages([("h0", "h1", "3kB")])
     lost = Loss(data=1.0, links=(("leaf0", "spine0"),))
@@ -133,7 +133,7 @@ def test_it_waits_for_links_that_are_still_to_fail(engine: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Stop(Component):
-    """A sender that may send so much and no more."""
+    """A sender that may send a fixed amount."""
 
     credits: int = param(100, "credits")
     granted: int = param(100, "packets granted")
@@ -166,13 +166,13 @@ _ACKED = GoBackN(ack_every_packets=1, timer_after_last=False)
         ),
     ],
 )
-def test_what_a_sender_lacks_is_named(engine: str, stop: Stop, text: str) -> None:
+def test_the_error_names_what_a_sender_lacks(engine: str, stop: Stop, text: str) -> None:
     said, _ = ending(engine, Scheme(control=stop, recovery=_ACKED), work=rdmacc.messages([("h1", "h0", "10kB")]))
     assert said.startswith("stalled at ")
     assert said.endswith(f" us with 1 message unfinished: 0 (message 0 from h1 to h0: {text})")
 
 
-def test_a_paused_class_is_named() -> None:
+def test_the_error_names_a_paused_class() -> None:
     net = rdmacc.star(5, buffer="800kB")
     work = rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "200kB")
     scheme = rdmacc.scheme("line-rate").replace(buffer=Pfc(alpha=0.01))

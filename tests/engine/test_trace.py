@@ -1,6 +1,6 @@
 """The trace: the same from both engines, every packet accounted for, and the faults that show in it.
 
-`retransmissions` counts the packets that were sent before, whatever the order of the others.
+`retransmissions` counts packets that were sent before, whatever the order of the others.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ LEAF_SPINE = {
 
 
 def test_engines_make_the_same_trace_when_a_port_fails_for_which_others_are_paused():
-    """It frees buffer as it drops its packets: RESUME frames go out between them."""
+    """Dropping its packets frees buffer space, so RESUME frames go out in between."""
     both(
         network=rdmacc.star(5, buffer="800kB"),
         work=rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "200kB"),
@@ -71,7 +71,7 @@ def test_engines_make_the_same_trace_and_every_packet_has_an_end(case):
     what = trace["what"].value_counts()
     fates = hops["fate"].value_counts()
     was_sent = hops["sent_ps"].notna()
-    # Each packet that was sent on a link arrives, is lost or is under way; each drop is of a packet.
+    # Each packet sent on a link arrives, is lost or is in flight; each drop belongs to a packet.
     assert what["sent"] == was_sent.sum() == result.counters[["data_packet_hops", "control_packet_hops"]].sum()
     assert what["arrived"] == fates["arrived"]
     assert what.get("dropped", 0) == fates.get("lost", 0) + fates.get("dropped", 0)
@@ -80,7 +80,7 @@ def test_engines_make_the_same_trace_and_every_packet_has_an_end(case):
     assert (hops.loc[~was_sent, "fate"] == "dropped").all()
     if "until" not in case:
         assert fates.get("under way", 0) == 0
-    # A journey goes on where it has arrived, later.
+    # A journey continues where the packet arrived, later.
     hops = hops.sort_values(["journey", "hop"], kind="stable")
     before, after = hops.iloc[:-1], hops.iloc[1:]
     same = before["journey"].to_numpy() == after["journey"].to_numpy()
@@ -114,7 +114,7 @@ def test_a_script_loses_exactly_the_transmissions_that_it_names():
     scheme = rdmacc.scheme("line-rate", timeout_ps="20us")
     scripts = [ScriptedLoss(message=0, psn=7, nth=nth) for nth in (1, 3)]
     result = both(scheme=scheme, faults=scripts)
-    assert lost(result) == [("data", 0, 7, 1)]  # sent but twice: there was no third
+    assert lost(result) == [("data", 0, 7, 1)]  # sent only twice, so there was no third time
     assert (result.flows["status"] == "finished").all()
     scripts = [ScriptedLoss(message=0, psn=7, nth=nth) for nth in (1, 2, 3)]
     result = both(scheme=scheme, faults=scripts)
@@ -127,13 +127,13 @@ _HOSTS = rdmacc.topology.hosts(_LEAF_SPINE)
 
 
 def first_hops(result: Result) -> pd.DataFrame:
-    """Return the packets of messages that hosts sent, from the trace."""
+    """Return, from the trace, the packets of messages that hosts sent."""
     trace = result.packet_trace
     return trace[(trace["what"] == "sent") & (trace["kind"] == "data") & trace["node"].isin(_HOSTS)]
 
 
 def sent_again(result: Result) -> np.ndarray:
-    """Count in the trace how often hosts sent a packet of each message after its first time."""
+    """Count in the trace, per message, how often hosts sent a packet again."""
     data = first_hops(result)
     again: pd.Series[int] = data.groupby("message").size() - data.groupby("message")["psn"].nunique()
     return again.reindex(range(len(result.flows)), fill_value=0).to_numpy()
@@ -141,7 +141,7 @@ def sent_again(result: Result) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=4))
-def test_what_is_counted_is_what_the_trace_shows_twice(name: str) -> None:
+def test_retransmissions_are_what_the_trace_shows_twice(name: str) -> None:
     work = rdmacc.incast(_HOSTS[1:], _HOSTS[0], "60kB")
     faults = [Loss(data=0.02, control=0.02)]
     counts = []
@@ -154,8 +154,8 @@ def test_what_is_counted_is_what_the_trace_shows_twice(name: str) -> None:
     assert (counts[0] == counts[1]).all()
 
 
-def test_without_losses_there_is_none_whatever_the_order(engine: str) -> None:
-    """pHost sends its tokens' packets; sprayed tokens overtake one another, and none is sent twice so soon."""
+def test_without_losses_there_are_no_retransmissions_in_any_order(engine: str) -> None:
+    """pHost sends its tokens' packets; sprayed tokens overtake each other, yet no packet is sent twice."""
     work = rdmacc.permutation(_HOSTS, "300kB")
     scheme = rdmacc.scheme("phost").replace(buffer=rdmacc.Pfc(), resend_packets=1e4)
     result = rdmacc.simulate(_LEAF_SPINE, work, scheme, engine=engine, trace=True, progress=False)

@@ -1,4 +1,4 @@
-"""Windows: events of one node at a time give the results of time order; where they would not, they do not run."""
+"""Windows: processing one node at a time gives the results of time order; where it would not, windows do not run."""
 
 import _thread
 import signal
@@ -40,7 +40,7 @@ WORK = rdmacc.permutation([f"h{n}" for n in range(16)], "100kB")
 
 
 def scenario_of(number: int) -> Scenario:
-    """Return a random network, workload and faults, with a scheme that windows can run if the number is small."""
+    """Return a random network, workload and faults; for small numbers with a scheme that windows can run."""
     drawn, rng = without_features(draw(number)), np.random.default_rng([38, number])
     for _, _, link in drawn.topology.edges(data=True):
         link["delay_ps"] = max(link["delay_ps"], 500_000) if number % 4 else link["delay_ps"]
@@ -50,7 +50,7 @@ def scenario_of(number: int) -> Scenario:
     turn, place = divmod(number, len(schemes))
     scheme = rdmacc.scheme(schemes[(place + turn) % len(schemes)]).replace(start_delay_ps=0)  # faults depend on parity
     own_routing = scheme.routing in ("entropy", "source")  # by all links of a host
-    if not own_routing and scheme.name != "go-back-0":  # which never ends if packets overtake each other
+    if not own_routing and scheme.name != "go-back-0":  # would never end if packets overtook each other
         scheme = replace(scheme, routing=ROUTINGS[turn % len(ROUTINGS)])
     scenario = replace(
         drawn,
@@ -63,7 +63,7 @@ def scenario_of(number: int) -> Scenario:
 
 
 def waiting_at_hand(work: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Make each row wait only for what ends at its host, and a third of them for computation there or elsewhere."""
+    """Make each row wait only for rows that end at its host, and a third of them for computation there or elsewhere."""
     work = work.drop(columns=["delay_ps"], errors="ignore")
     if rng.random() < 0.5:
         return work.drop(columns=["after"], errors="ignore")
@@ -85,7 +85,7 @@ def waiting_at_hand(work: pd.DataFrame, rng: np.random.Generator) -> pd.DataFram
 
 
 def probes_of(topology: Any, messages: int, rng: np.random.Generator, rarely: int) -> tuple[Any, ...]:
-    """Return probes of ports, hosts, and of both ends of messages, with periods that are not a window's."""
+    """Return probes of ports, hosts and both ends of messages, with periods different from a window."""
     links = [pair for link in topology.edges for pair in (link, link[::-1])]
     hosts = rdmacc.topology.hosts(topology)
     fields = ("rate_bps", "next_psn", "una_psn", "received_packets", "delivered_ps", "start_ps", "inflight_bytes")
@@ -102,7 +102,7 @@ def probes_of(topology: Any, messages: int, rng: np.random.Generator, rarely: in
 def run(
     order: str, arguments: dict[str, Any], stops: list[int], count: int = 1
 ) -> tuple[str, list[RunOutcome], rdmacc.Simulation]:
-    """Run to some times and to the end; return how it ends, the outcomes, and the simulation."""
+    """Run to some times, then to the end; return how it ends, the outcomes and the simulation."""
     simulation = rdmacc.Simulation(**{"check": False} | arguments, engine="compiled", order=order, threads=count)
     outcomes, ending = [], "finished"
     try:
@@ -116,7 +116,7 @@ def run(
 
 
 def compare(arguments: dict[str, Any], stops: list[int], count: int = 1) -> CompiledEngine:
-    """Run in both orders, and return the engine that was to run in windows on `threads` threads."""
+    """Run in both orders, and return the engine that was asked to use windows and `threads` threads."""
     with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0, _LEAST_PS=2**9):
         ending, outcomes, _ = run("time", arguments, stops)
         other_ending, others, simulation = run("windows", arguments, stops, count)
@@ -128,7 +128,7 @@ def compare(arguments: dict[str, Any], stops: list[int], count: int = 1) -> Comp
 
 
 def with_odd_parts(scenario: Scenario) -> Scenario:
-    """Return a scenario with switches that no switch leads to, only hosts: a second plane, or one for some hosts."""
+    """Return a scenario with switches that only hosts lead to: a second plane, or one for some hosts."""
     graph, rng = scenario.topology.copy(), np.random.default_rng([39, scenario.number])
     hosts, links = rdmacc.topology.hosts(graph), list(scenario.topology.edges(data=True))
     if scenario.number % 2:
@@ -152,7 +152,7 @@ def with_odd_parts(scenario: Scenario) -> Scenario:
 
 
 def check(number: int, count: int, *, odd: bool = False) -> CompiledEngine:
-    """Compare the orders on a scenario; with several threads, each node's is drawn unless the network is odd."""
+    """Compare the orders on a scenario; with several threads, each node's thread is drawn unless the network is odd."""
     rng = np.random.default_rng(number)
     stops = sorted(rng.integers(10**6, 3 * 10**8, rng.integers(4)).tolist())
     if odd:
@@ -179,7 +179,7 @@ def test_both_orders_agree_on_random_scenarios(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(QUICK))
 def test_threads_agree_on_random_scenarios(number: int) -> None:
-    """The thread of each node is drawn: most links cross from one thread to another; all tables grow."""
+    """Each node's thread is drawn, so most links cross threads; all tables grow."""
     check(number, 2 + number % 2)
 
 
@@ -203,7 +203,7 @@ def tree(**options: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_training_step_runs_in_windows(count: int):
-    """Messages wait for computation at both ends; where one ends for the other host, order of time comes between."""
+    """Messages wait for computation at both ends; when one ends for the other host, time order takes over briefly."""
     model = rdmacc.workload.LLAMA_7B.replace(hidden=256, layers=2, mlp=512, vocabulary=256)
     step = rdmacc.workload.TrainingStep(model=model, data=8, tensor=8, nccl=rdmacc.workload.Nccl(hosts_per_node=8))
     network = rdmacc.leaf_spine(leaves=8, spines=4, hosts_per_leaf=8, rate="400Gbps", delay="500ns")
@@ -219,8 +219,8 @@ def test_a_training_step_runs_in_windows(count: int):
 
 @pytest.mark.parametrize("order", ["windows", "time"])
 @pytest.mark.parametrize("kind", ["computation", "chain", "delays", "messages", "probes", "links", "rates"])
-def test_rows_that_wait_cost_a_step_nothing(kind: str, order: str):
-    """A hundred thousand rows that wait, beside a hundred: processor time of the same 10 us, the least of six."""
+def test_waiting_rows_cost_a_step_nothing(kind: str, order: str):
+    """A hundred thousand waiting rows, compared with a hundred: CPU time of the same 10 us, the least of six."""
     network, count = rdmacc.leaf_spine(leaves=4, spines=4, hosts_per_leaf=16, rate="400Gbps", delay="500ns"), 100_000
     names = np.array(rdmacc.topology.hosts(network), dtype=object)
     times = [(f"{2 * turn + 1}us", f"{2 * turn + 2}us") for turn in range(30)]
@@ -267,14 +267,14 @@ def test_rows_that_wait_cost_a_step_nothing(kind: str, order: str):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_why_the_order_of_time_stays(reason: str, options: dict[str, Any]):
+def test_reasons_for_time_order(reason: str, options: dict[str, Any]):
     plan = rdmacc.Simulation(**tree(**options), engine="simpy").plan
     assert reason in windows.why_by_time(plan, has_features=reason == "plain kernel")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_routes_change_for_all_threads(count: int):
-    """At the begin of a window, where the kernel may stop without going back to the order of time."""
+    """At the start of a window, where the kernel may stop without returning to time order."""
     engine = rdmacc.Simulation(**tree(), engine="compiled", order="windows").engine
     assert isinstance(engine, CompiledEngine)
     late_ps = engine.windows.round_up(20_000_000) - 5_000_000
@@ -282,7 +282,7 @@ def test_routes_change_for_all_threads(count: int):
     assert compare(tree(scheme="irn", faults=(fault,)), [], count).outcome().visits > 0
 
 
-def test_a_run_that_ends_in_a_window_begins_again():
+def test_a_run_that_ends_within_a_window_starts_again():
     """All messages fail at once, long before they could be delivered."""
     scheme = rdmacc.scheme("irn").replace(retry_limit=0)
     down = tuple(LinkDown(link=(f"h{n}", "s0"), at_ps="2us", until_ps="1s") for n in range(3))
@@ -297,7 +297,7 @@ def test_a_run_that_ends_in_a_window_begins_again():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_waits_for_a_message_that_fails_fails_at_once(count: int):
+def test_messages_waiting_for_one_that_fails_fail_at_once(count: int):
     scheme = rdmacc.scheme("irn").replace(retry_limit=0)
     rows = [{"src": f"h{n}", "dst": f"h{(n + 5) % 16}", "size": "100kB"} for n in range(16)]
     rows += [{"src": f"h{(n + 5) % 16}", "dst": f"h{n}", "size": "1kB", "after": n} for n in range(16)]
@@ -328,7 +328,7 @@ def test_threads_share_a_fat_tree_by_racks():
     assert (owners[fabric.hosts] == owners[threads.racks_of(fabric)]).all()
     assert np.bincount(owners).tolist() == [9, 9, 9, 9]
     crossing = owners[fabric.port_node] != owners[fabric.port_peer]
-    assert crossing.sum() == 2 * 3 / 4 * 16  # of the links to the core: those of other pods than the switch's thread
+    assert crossing.sum() == 2 * 3 / 4 * 16  # of the links to the core, those of pods on other threads than the switch
 
 
 PLANES = rdmacc.topology.multi_plane(3, leaves=4, spines=2, hosts_per_leaf=4)
@@ -342,7 +342,7 @@ def test_every_node_has_a_thread(count: int):
         fabric = Fabric.from_graph(graph)
         owners = threads.threads_of(fabric, np.where(fabric.is_host, 10.0, 0.0), count)
         assert set(owners) <= set(range(count))
-        if graph in (PLANES, RAILS):  # switches that only hosts lead to are shared out as well
+        if graph in (PLANES, RAILS):  # switches that only hosts lead to are distributed as well
             assert np.bincount(owners[~fabric.is_host], minlength=count).min() >= 2
 
 
@@ -366,7 +366,7 @@ def test_a_node_without_a_thread_is_refused():
     ],
     ids=["two", "star", "racks"],
 )
-def test_the_result_says_how_many_threads_ran(topology: Any, asked: int, account: str):
+def test_the_result_records_how_many_threads_ran(topology: Any, asked: int, account: str):
     engine = compare(tree(network=topology), [], asked)
     assert engine.outcome().threads == account
     assert 0.5 < engine.outcome().balance <= 1.0
@@ -381,8 +381,8 @@ def test_checked_handlers_run_in_windows_on_one_thread(scheme: str):
     assert engine.outcome().threads == "1: handlers are checked"
 
 
-def test_an_interrupt_comes_between_windows_and_the_run_goes_on_from_there():
-    """The first join is interrupted; the threads end their windows all the same."""
+def test_an_interrupt_comes_between_windows_and_the_run_can_continue():
+    """The first join is interrupted; the threads finish their windows nevertheless."""
     joined = threading.Thread.join
     interrupts = iter([KeyboardInterrupt])
 
@@ -414,8 +414,8 @@ def interruptible() -> Iterator[None]:
 @pytest.mark.parametrize(
     "where", ["EventQueue.lay", "ThreadPool.begin", "ThreadPool.end", "ThreadPool.provide", "ThreadPool.run"]
 )
-def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
-    """Whenever the tables change, it comes, and the run goes on from there."""
+def test_an_interrupt_waits_for_consistent_tables(where: str, count: int):
+    """It is raised at every change of the tables, and the run continues from there."""
     owner, name = where.split(".")
     changed = getattr(event_queue.EventQueue if owner == "EventQueue" else threads.ThreadPool, name)
     interrupts = 0
@@ -446,7 +446,7 @@ def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
 def raised_in_both_orders(
     kind: type[SimulationError], text: str, count: int = 1, **arguments: Any
 ) -> list[SimulationError]:
-    """Return the error that both orders raise, alike and at the same time; in windows on each number of threads."""
+    """Return the error that both orders raise, equal and at the same time; in windows on any number of threads."""
     errors, times = [], []
     with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
         for order, asked in (("time", 1), ("windows", count)):
@@ -479,7 +479,7 @@ def test_an_exception_is_the_first_by_time(count: int, is_checked: bool):
 
 @dataclass(frozen=True, kw_only=True)
 class Restless(Component):
-    """Sets a timer to now, for ever, once a packet of the last message arrives."""
+    """Sets a timer to now, forever, once a packet of the last message arrives."""
 
     class Receiver(Record):
         again_timer_ps = Deadline()
@@ -503,13 +503,13 @@ def test_time_that_stands_still_is_named(count: int):
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_stall_is_explained_alike(count: int):
-    """All data is lost, and the receivers go on asking for it."""
+    """All data is lost, and the receivers keep requesting it."""
     raised_in_both_orders(StalledError, "stalled", count, **tree(scheme="phost", faults=(Loss(data=1.0),)))
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_slow_machine_chooses_the_same_order(count: int):
-    """There, steps become shorter, and less happens in each."""
+    """There, steps become shorter, so less happens in each."""
     work = rdmacc.permutation([f"h{n}" for n in range(16)], "1MB")
     arguments = tree(workload=work, scheme="irn", faults=(SlowLink(link=("tor0", "agg0"), share=0.5, at_ps="5us"),))
     visits = []

@@ -123,7 +123,7 @@ def test_a_returned_header_waits_for_a_pull_if_one_will_come():
 
 
 @pytest.mark.parametrize(("acks", "is_bad"), [(0, False), (3, False), (4, True), (11, True)])
-def test_a_path_is_bad_unless_nacks_are_few(acks, is_bad):
+def test_a_path_with_more_than_a_quarter_of_acks_is_bad(acks, is_bad):
     sender = sender_of(40, initial_window=40)
     sender.burst()
     for psn in range(12):
