@@ -292,7 +292,7 @@ def _run(
     left, waiting = volume.copy(), waits.copy()
     since, version = np.zeros(n), np.zeros(n, np.int64)
     place = np.empty(len(links), np.int64)
-    last, behind, is_next = np.full(pair.max() + 1, -1), np.full(n, -1), np.zeros(n, np.bool_)
+    last, behind, is_next = np.full(pair.max() + 1 if len(pair) else 0, -1), np.full(n, -1), np.zeros(n, np.bool_)
     flowing = np.zeros(n)
     queue = first_events(n, begin, waits, latency)
     finishes = [(0.0, 0, 0)]

@@ -76,7 +76,7 @@ def _hashes(keys: npt.NDArray[np.uint64], counts: Ints) -> Ints:
 
 
 def fair_times(plan: Plan, *, has_acks: bool = True, tolerance: float = 0.001) -> tuple[Floats, Floats]:
-    """Return start and completion time of each message of a plan, in picoseconds, under max-min fair sharing."""
+    """Return start and completion time of each message, then of each computation of a plan, under max-min sharing."""
     scheme, wire = plan.scheme, _on_the_wire(plan)
     capacity = np.asarray(plan.fabric.port_rate_bps, np.float64) / 8e12  # bytes/ps
     first, links = paths_in_numbers(plan)
@@ -94,7 +94,7 @@ def fair_times(plan: Plan, *, has_acks: bool = True, tolerance: float = 0.001) -
         np.append(latency, computing.duration_ps), waits.first.astype(np.int64), waits.rows.astype(np.int64),
         waits.delay_ps.astype(np.float64), first, links, use, capacity, plan.qp.astype(np.int64), tolerance,
     )  # fmt: skip
-    return begin[:count], end[:count] - begin[:count] + latency
+    return begin, end - begin + np.append(latency, np.zeros(len(end) - count))
 
 
 def _on_the_wire(plan: Plan) -> Floats:
@@ -147,7 +147,8 @@ class MaxMin(Model):
         run `rdmacc.compare` on this workload, or a part of it.
         """
         plan = make_plan(self.network, self.workload, as_scheme(self.scheme), seed=self.seed)
-        begin, fct = fair_times(plan, has_acks=self.has_acks, tolerance=self.tolerance)
+        times = fair_times(plan, has_acks=self.has_acks, tolerance=self.tolerance)
+        begin, fct = (one[: plan.n_messages] for one in times)
         return pd.DataFrame(
             {
                 "flow": plan.workload.index, "size_bytes": plan.size_bytes, "start_ps": begin, "fct_ps": fct,

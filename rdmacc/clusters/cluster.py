@@ -27,6 +27,7 @@ import pandas as pd
 
 from rdmacc.clusters.answer import Answer
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.parameters import check, check_unit, fields_of
 from rdmacc.schemes import Scheme
 from rdmacc.schemes import scheme as named_scheme
 from rdmacc.show.described import describes
@@ -36,9 +37,9 @@ from rdmacc.sweep.processes import shared_out
 from rdmacc.sweep.workers import default_jobs
 from rdmacc.topology import Graph, clos, leaf_spine
 from rdmacc.topology import hosts as hosts_of
-from rdmacc.topology.bounds import checked_count, checked_delay, checked_rate
+from rdmacc.topology.bounds import MOST_NODES, checked_count, checked_delay, checked_rate
 from rdmacc.topology.builders import built
-from rdmacc.typed import named, typed
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_rate, size_bytes
 from rdmacc.workload import TrainingStep, jobs, nccl
 from rdmacc.workload.frame import checked_whole
@@ -53,7 +54,7 @@ _TORS_PER_POD = 4
 _OPERATIONS = [name.replace("-", "_") for name in nccl.OPERATIONS]
 
 
-@named
+@typed
 def cluster(
     nodes: int = 8,
     gpus: int = 8,
@@ -99,6 +100,8 @@ def cluster(
     [91.0]
     """
     count = checked_count("nodes", nodes) * checked_count("gpus", gpus)
+    if count < 2:
+        raise ConfigError("gpus", gpus, "at least 2 in all nodes")
     speed, lag, ports = (
         checked_rate("rate", rate),
         checked_delay(delay),
@@ -110,20 +113,27 @@ def cluster(
         shown = f"{fabric}, {oversubscription:g}:1"
     else:
         network, shown = fabric, "a network of its own"
+        own = (("oversubscription", oversubscription, 1), ("ports_per_leaf", ports, 32), ("delay", lag, 500_000))
+        for field, value, default in own:
+            if value != default:
+                raise ConfigError(field, value, "left out with a network, which has its own")
         if (hosts := len(hosts_of(network))) < count:
             raise ConfigError("fabric", f"{hosts} hosts", f"a network of at least {count}, one for each GPU")
-    if isinstance(inner, str) and (match := re.fullmatch(r"\s*([0-9.]+)\s*GB(?:ps|/s)\s*", inner)):
+    if isinstance(inner, str) and (match := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*GB(?:ps|/s)\s*", inner)):
         inner = f"{8 * float(match[1])}Gbps"
+    inner_field = next(one for one in fields_of(Nccl) if one.name == "inner_rate_bps")
+    check_unit("inner", inner, "bps")
+    inner_bps = check("inner", inner, inner_field.default, inner_field.metadata)
     text = f"{count} GPUs: {nodes} nodes of {gpus}, {format_rate(speed)} each, {shown}"
-    return Cluster(network, int(nodes), Nccl(hosts_per_node=int(gpus), inner_rate_bps=inner), speed, text)
+    return Cluster(network, int(nodes), Nccl(hosts_per_node=int(gpus), inner_rate_bps=inner_bps), speed, text)
 
 
 def _network(fabric: str, nodes: int, gpus: int, rate: float, delay: int, down: int, over: float) -> Graph:
     """Return the network of a cluster, with `down` NICs on each leaf."""
     if fabric not in FABRICS:
-        raise unknown("fabric", fabric, FABRICS, "or a network")
+        raise unknown("fabric", fabric, FABRICS, "a network, or the name of one")
     up = down / over if over > 0 else 0.0
-    if up < 1 or up != round(up):
+    if not 1 <= up <= MOST_NODES or up != round(up):
         raise ConfigError("oversubscription", over, f"a divisor of the {down} NICs of a leaf")
     total = nodes if fabric == "rail" else nodes * gpus
     if total % down:
@@ -143,6 +153,13 @@ def _network(fabric: str, nodes: int, gpus: int, rate: float, delay: int, down: 
 
     links, name = product(rails, spines), f"rails({nodes}, {gpus})"
     return built(name, nodes * gpus, [rails, spines], above, links, rate, f"{delay}ps", None)
+
+
+def _of_nccl(operation: str) -> str:
+    """Return what NCCL's schedules call an operation."""
+    if operation not in _OPERATIONS:
+        raise unknown("operation", operation, _OPERATIONS)
+    return operation.replace("_", "-")
 
 
 _described = describes(
@@ -189,6 +206,7 @@ class Cluster:
         """All GPUs, node by node."""
         return list(hosts_of(self.network))[: self.nodes * self.gpus]
 
+    @typed
     def nics(self, node: int) -> list[tuple[Any, Any]]:
         """Return the links of a node's NICs: host and switch, for `LinkDown` and `probes`.
 
@@ -197,6 +215,8 @@ class Cluster:
         node : int
             The node, from 0.
         """
+        if not 0 <= node < self.nodes:
+            raise ConfigError("node", node, f"from 0 to {self.nodes - 1}")
         names = self.hosts[node * self.gpus : (node + 1) * self.gpus]
         return [(name, switch) for name in names for switch in self.network[name]]
 
@@ -210,10 +230,8 @@ class Cluster:
         ConfigError
             For an unknown operation.
         """
-        if operation not in _OPERATIONS:
-            raise unknown("operation", operation, _OPERATIONS)
-        total = size_bytes(size, field="size")
-        return tuned(operation.replace("_", "-"), total, self.nodes, self.settings, self.rate_bps)
+        name, total = _of_nccl(operation), size_bytes(size, field="size")
+        return tuned(name, total, self.nodes, self.settings, self.rate_bps)
 
     @_described
     def collective(self, operation: str, size: Quantity, **changes: Any) -> pd.DataFrame:
@@ -229,7 +247,7 @@ class Cluster:
     def schedule(self, operation: str, size: Quantity, **changes: Any) -> Recipe:
         """Return what `collective` returns, as a schedule without a frame, which halves the memory of `simulate`."""
         settings = self.choose(operation, size).replace(**changes)
-        return Recipe(partial(nccl.alone, operation.replace("_", "-"), self.hosts, size, settings))
+        return Recipe(partial(nccl.alone, _of_nccl(operation), self.hosts, size, settings))
 
     @_described
     def all_reduce(self, size: Quantity, **changes: Any) -> pd.DataFrame:
@@ -241,6 +259,7 @@ class Cluster:
         """Return an all-to-all among all GPUs; with ``pxn=True``, through the GPU on the destination's rail."""
         return self.collective("all_to_all", size, **changes)
 
+    @typed
     def step(self, step: TrainingStep) -> pd.DataFrame:
         """Return a training step on the first GPUs.
 
@@ -253,6 +272,7 @@ class Cluster:
         how = self.choose("all_reduce", max(round(size), 1))
         return step.replace(nccl=how.replace(chunk_bytes=None, slices=1)).workload(self.hosts)
 
+    @typed
     def jobs(
         self, parts: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame], placement: str = "packed", *, seed: int = 0
     ) -> pd.DataFrame:
@@ -270,6 +290,7 @@ class Cluster:
         given = parts if isinstance(parts, Mapping) else {f"job {i}": part for i, part in enumerate(parts)}
         return jobs(self.hosts, given, placement, hosts_per_node=self.gpus, seed=seed)
 
+    @typed
     def scheme(self, scheme: str | Scheme) -> Scheme:
         """Return a scheme; one given by name gets RoCE's packets of 4,096 bytes.
 
@@ -324,6 +345,8 @@ class Cluster:
 
         work, kinds = self.schedule(operation, size, **changes), [self.scheme(one) for one in schemes]
         draws = checked_count("seeds", seeds)
+        if not kinds:
+            raise ConfigError("schemes", schemes, "at least one")
 
         def drawn(part: tuple[Scheme, int]) -> tuple[float, ...]:
             run = simulate(self.network, work, part[0], seed=part[1], progress=False)
@@ -349,6 +372,7 @@ class Cluster:
         how = self.choose(operation, size).replace(**changes)
         return Answer(self, operation, size_bytes(size, field="size"), how, seeds, frame)
 
+    @typed
     @_described
     def nearest(self, operation: str) -> Printed | None:
         """Return the most similar machine with a published busbw; None if there is none."""
@@ -357,7 +381,6 @@ class Cluster:
             here, there = (self.nodes, self.gpus, self.rate_bps), (one.nodes, one.settings.hosts_per_node, one.rate_bps)
             return sum(abs(math.log(a / b)) for a, b in zip(here, there, strict=True))
 
-        known = [
-            one for one in PRINTED if one.operation == operation.replace("_", "-") and "expected" not in one.machine
-        ]
+        name = _of_nccl(operation)
+        known = [one for one in PRINTED if one.operation == name and "expected" not in one.machine]
         return min(known, key=far, default=None)

@@ -51,15 +51,15 @@ def default_buffer_bytes(rate: Quantity, links: Iterable[tuple[float, int]] = ()
 _LARGEST_BYTES = 4096 + 64  # a packet of RDMA's largest MTU, with headers
 
 
-_MOST_NODES = 1_000_000  # upper bound on nodes of a kind and on links; a graph of that many hosts takes 0.9 GB
+MOST_NODES = 1_000_000  # upper bound on nodes of a kind and on links; a graph of that many hosts takes 0.9 GB
 
 
 def checked_count(field: str, value: int) -> int:
     """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1."""
     if not is_whole(value) or value < 1:
         raise ConfigError(field, value, "a whole number, at least 1")
-    if value > _MOST_NODES:
-        raise ConfigError(field, value, f"at most {_MOST_NODES}")
+    if value > MOST_NODES:
+        raise ConfigError(field, value, f"at most {MOST_NODES}")
     return int(value)
 
 

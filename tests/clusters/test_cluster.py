@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -239,6 +240,15 @@ def test_steps_and_jobs_stay_on_their_nodes(small):
         ({"nodes": 48}, "ports_per_leaf = 32"),
         ({"oversubscription": 3}, "oversubscription"),
         ({"fabric": rdmacc.star(3)}, "at least 64"),
+        ({"fabric": None}, "fabric = None"),
+        ({"fabric": rdmacc.star(64), "oversubscription": 2}, "oversubscription = 2: must be left out"),
+        ({"fabric": rdmacc.star(64), "delay": "1us"}, "delay"),
+        ({"oversubscription": "2"}, "oversubscription"),
+        ({"oversubscription": 1e-300}, "oversubscription"),
+        ({"inner": "1.2.3GBps"}, "^inner"),
+        ({"inner": 900}, "inner = 900: must carry its unit"),
+        ({"inner": 0}, "^inner"),
+        ({"nodes": 1, "gpus": 1}, "at least 2"),
     ],
 )
 def test_wrong_clusters_are_errors(arguments, match):
@@ -249,3 +259,15 @@ def test_wrong_clusters_are_errors(arguments, match):
 def test_wrong_questions_are_errors(small):
     refused(lambda: small.ask("allreduce", "1MB"), "operation")
     refused(lambda: small.all_reduce("1MB", algorithm="star"), "algorithm")
+    refused(lambda: small.ask("all_reduce", "1MB", []), "schemes", "at least one")
+    refused(lambda: small.nearest("allreduce"), "operation", "did you mean 'all_reduce'")
+    refused(lambda: small.nics(4), "node = 4", "from 0 to 3")
+    for call in (small.nics, small.step, small.scheme, small.nearest, small.jobs):
+        refused(partial(call, None), "None")
+
+
+@pytest.mark.parametrize(("nodes", "algorithm"), [(1, "ring"), (4, "hierarchical"), (4, "tree")])
+def test_the_estimate_counts_what_gpus_do_after_the_last_message(nodes, algorithm):
+    made = rdmacc.cluster(nodes, GPUS, inner="400Gbps")
+    row = made.ask("all_reduce", "4MB", ["nscc"], seeds=1, algorithm=algorithm).frame.iloc[0]
+    assert abs(row["max_min_error"]) < 0.03
