@@ -1,4 +1,4 @@
-"""Keys of streams: those made by the block are NumPy's, seed by seed."""
+"""Keys of streams: those computed in blocks equal NumPy's, seed by seed."""
 
 import numpy as np
 from hypothesis import example, given
@@ -11,6 +11,6 @@ from rdmacc.chance import stream_key
 @example(2**14 - 1, 7)
 @example(2**14, 7)
 @example(63, 8)
-def test_a_key_is_what_seed_sequence_makes_of_seed_and_purpose(seed, purpose):
+def test_a_key_equals_seed_sequences(seed, purpose):
     words = np.random.SeedSequence([seed, purpose]).generate_state(1, np.uint64)
     assert stream_key(seed, purpose) == int(words[0]) >> 1

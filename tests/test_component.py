@@ -1,4 +1,4 @@
-"""Components: parameters are checked, handlers are found, and take only the arguments that their hook offers."""
+"""Components: parameters are checked, handlers are found and take only the arguments that their hook offers."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -116,7 +116,7 @@ def test_wrong_handlers_are_refused_when_a_scheme_is_made(part, field):
 
 @dataclass(frozen=True, kw_only=True)
 class Ticker(Component):
-    """Deadlines that move: from each ACK on one tick in `period_ps`, three in all, then none."""
+    """Deadlines that move: after each ACK one tick per `period_ps`, three in all, then none."""
 
     period_ps: int = param("10us", "from tick to tick", low=1)
 
@@ -132,12 +132,12 @@ class Ticker(Component):
         sender.rate_bps = qp.line_bps
 
     def on_start(params, sender, now):
-        sender.tick_timer_ps = now + 2 * params.period_ps  # moved forward below: the earlier time counts
+        sender.tick_timer_ps = now + 2 * params.period_ps  # moved forward below: the earlier time applies
         sender.tick_timer_ps = now + params.period_ps
 
     def on_ack(params, sender, now):
         if sender.ticks == 0:
-            sender.tick_timer_ps = now + params.period_ps  # moved back: the event that is pending comes too early
+            sender.tick_timer_ps = now + params.period_ps  # moved back: the pending event comes too early
 
     def on_tick_timer(params, sender, now):
         sender.ticks += 1
@@ -148,7 +148,7 @@ class Ticker(Component):
 
 
 def test_deadlines_fire_when_they_say(engine):
-    """ACKs push the first tick back; then it comes every period, changes the rate, and stops."""
+    """ACKs push the first tick back; then ticks come every period, change the rate, and stop."""
     work = rdmacc.messages([("h0", "h1", 100_000), ("h0", "h1", 1000, "1ms")])
     scheme = Scheme(control=(Pairwise(), Ticker()))
     watch = [probes.field("flow", 0, "Ticker.last_tick_ps"), probes.rate(0)]
@@ -182,7 +182,7 @@ class Window(Component):
 
 
 def test_a_window_limits_what_is_in_flight(engine):
-    """Two packets in each round trip, to the picosecond: the third starts when the first ACK is back."""
+    """Two packets per round trip, to the picosecond: the third starts when the first ACK is back."""
     scheme = Scheme(control=(LineRate(), Window()))
     watch = [probes.field("port", ("h0", "s0"), "tx_data_packets"), probes.field("flow", 0, "inflight_bytes")]
     result = rdmacc.simulate(
@@ -210,11 +210,11 @@ def without_annotation():
 
 
 def scheme_of(body, record=True):
-    """Return a scheme with a component whose class body is that, beside a Sender record."""
+    """Return a scheme whose component has this class body and a Sender record."""
 
     @dataclass(frozen=True, kw_only=True)
     class Mine(Component):
-        """Its handlers come from the table below."""
+        """A component whose handlers come from the table below."""
 
         on_open = body
         if record:
@@ -241,7 +241,7 @@ FORGOTTEN = {
 
 
 @pytest.mark.parametrize("what", FORGOTTEN)
-def test_what_is_forgotten_in_a_component_is_said(what):
+def test_omissions_in_a_component_are_reported(what):
     make, advice = FORGOTTEN[what]
     with pytest.raises(ConfigError) as caught:
         make()

@@ -1,4 +1,4 @@
-"""Typical mistakes and their messages: the field, the value, the allowed values; before anything runs."""
+"""Typical mistakes and their messages: field, value and allowed values, before anything runs."""
 
 import pickle
 import subprocess
@@ -51,14 +51,14 @@ def read(text):
 
 
 def graph(**link):
-    """Return three hosts around a switch, with links like that."""
+    """Return three hosts around a switch, with these attributes on each link."""
     made = nx.Graph()
     made.add_edges_from([(f"a{i}", "s") for i in range(3)], **link)
     return made
 
 
 def hosts_with(**attributes):
-    """Return three hosts around a switch, the first with such attributes."""
+    """Return three hosts around a switch, the first with these attributes."""
     made = graph(rate="1Gbps", delay="1us")
     made.nodes["a0"].update(attributes)
     return made
@@ -86,7 +86,7 @@ def one(*row, **columns):
 
 
 def unreachable():
-    """Return a star, and two hosts that have only each other."""
+    """Return a star, and two hosts connected only to each other."""
     made = rdmacc.star(3)
     for name in ("x", "y"):
         topology.add_host(made, name)
@@ -112,7 +112,7 @@ def stopped():
     return simulation
 
 
-# Intention, code, and required words of the message.
+# Mistake, code, and required words of the message.
 MISTAKES = [
     # Quantities
     ("bytes for bits", lambda: rdmacc.star(4, rate="100GBps"), "rate = '100GBps'", "'100Gbps'", "'GBps' is not a"),
@@ -274,8 +274,8 @@ def test_a_mistake_is_named(mistake, tmp_path, monkeypatch):
     refused(wrong, *words)
 
 
-def test_parameters_that_are_checked_together_are_changed_together():
-    """K_min above the old K_max is no mistake if K_max is raised with it, in either order."""
+def test_parameters_checked_together_are_changed_together():
+    """K_min above the old K_max is fine if K_max is raised with it, in either order."""
     limits = {"kmin_bytes": "500kB", "kmax_bytes": "900kB"}
     for order in (list(limits), list(limits)[::-1]):
         made = rdmacc.scheme("dcqcn", **{name: limits[name] for name in order})
@@ -284,7 +284,7 @@ def test_parameters_that_are_checked_together_are_changed_together():
 
 @pytest.mark.parametrize("group", [0, -7, 2**31, 2**62])
 def test_any_whole_number_names_a_group(engine, group):
-    """Labels are only names: they do not overflow, and -1 is one like any other."""
+    """Labels are only names: they do not overflow, and -1 is a label like any other."""
     rows = [("h1", "h0", 5000, 0, group), ("h2", "h0", 5000, 0, group)]
     result = rdmacc.simulate(NET, rdmacc.messages(rows), "dasr", engine=engine)
     assert result.flows["group"].tolist() == [group] * 2
@@ -304,14 +304,14 @@ def test_any_whole_number_names_a_group(engine, group):
     ],
     ids=lambda error: type(error).__name__,
 )  # fmt: skip
-def test_an_error_crosses_to_another_process(error):
+def test_errors_survive_the_way_to_another_process(error):
     error.add_note("while the third point was computed")
     other = pickle.loads(pickle.dumps(error))
     assert (type(other), str(other), other.__notes__) == (type(error), str(error), error.__notes__)
     assert vars(other) == vars(error)
 
 
-def test_frames_of_users_stay_and_all_are_at_hand(monkeypatch):
+def test_users_frames_stay_and_all_frames_are_available(monkeypatch):
     with pytest.raises(ConfigError) as caught:
         study(NET, lambda: rdmacc.incast(["h1"], "h0", "8k"), progress=False)
     shown = [frame.name for frame in traceback.extract_tb(shortened(caught.value.__traceback__))]
@@ -323,7 +323,7 @@ def test_frames_of_users_stay_and_all_are_at_hand(monkeypatch):
     assert shortened(caught.value.__traceback__) is caught.value.__traceback__
 
 
-def test_a_printed_traceback_ends_in_the_users_line(tmp_path):
+def test_a_printed_traceback_ends_at_the_users_line(tmp_path):
     script = tmp_path / "mine.py"
     script.write_text("import rdmacc\n\nrdmacc.simulate(rdmacc.star(3), rdmacc.incast(['h9'], 'h0', '8kB'), 'dcqcn')\n")
     printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False).stderr.splitlines()

@@ -1,4 +1,4 @@
-"""What an agent does in the environment of Gymnasium is what the simulation of the same rates and parameters does."""
+"""What an agent does in the Gymnasium environment equals a simulation with the same rates and parameters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def environment(scheme="line-rate", until="300us", reward=lambda seen: seen["goo
 def test_gymnasium_finds_no_fault():
     env = environment("dcqcn", act=["rate_change", ("kmin_bytes", 1e3, 50e3)], warm_up="50us")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of bounds that are infinite
+        warnings.simplefilter("ignore")  # about infinite bounds
         check_env(env, skip_render_check=True)
 
 
@@ -39,7 +39,7 @@ class Half(LineRate):
         sender.rate_bps = 0.5 * qp.line_bps
 
 
-def test_the_rates_are_those_that_were_set():
+def test_the_agents_rates_are_used():
     env = environment(until="20ms", every="7us")
     env.reset(seed=3)
     while not env.step(np.full(5, 0.5))[2]:
@@ -48,12 +48,12 @@ def test_the_rates_are_those_that_were_set():
     assert env.simulation.result().flows["fct_ps"].equals(whole.flows["fct_ps"])
 
 
-def test_parameters_are_those_of_a_fork():
+def test_parameters_act_as_in_a_fork():
     env = environment("dcqcn", act=[("kmin_bytes", 1e3, 50e3)], warm_up="50us", every="20us")
     env.reset(seed=3)
     chance = env.simulation.plan.chance_seed
     env.step(np.array([2e3]))
-    env.step(np.array([9e9]))  # beyond the bounds
+    env.step(np.array([9e9]))  # outside the bounds
     other = rdmacc.Simulation(NETWORK, WORK, "dcqcn", order="time")
     other.run("50us", progress=False)
     for kmin, until in (("2kB", "70us"), ("50kB", "90us")):
@@ -62,7 +62,7 @@ def test_parameters_are_those_of_a_fork():
     assert env.simulation.result().counters.equals(seen.counters)
 
 
-def test_observations_count_what_the_result_counts():
+def test_observations_agree_with_the_result():
     sums, env = [], environment(reward=lambda seen: sums.append(seen) or 0.0, until="20ms", act=["rate"])
     env.reset()
     while not env.step(np.ones(5))[2]:
@@ -74,7 +74,7 @@ def test_observations_count_what_the_result_counts():
     assert max(seen["queue"].max() for seen in sums) > 0.5
 
 
-def test_a_step_before_a_reset_changes_no_episode():
+def test_a_step_before_reset_changes_no_episode():
     one, other = environment(), environment()
     for _ in range(5):
         other.step(np.full(5, 0.1))

@@ -41,11 +41,11 @@ print(*protocols() - before)
 
 @pytest.mark.parametrize("package", [rdmacc, models], ids=lambda package: package.__name__)
 def test_the_stub_says_where_each_name_is_from(package):
-    """Names come as the stub says, for Python as for type checkers."""
+    """Names come from where the stub says, for Python as well as type checkers."""
     seen = set()
     for node in ast.parse(Path(package.__file__).with_suffix(".pyi").read_bytes()).body:
         for alias in node.names if isinstance(node, ast.ImportFrom) else ():
-            assert alias.asname == alias.name  # otherwise type checkers take it for the stub's own
+            assert alias.asname == alias.name  # otherwise type checkers take it for a private import
             home = importlib.import_module(f"rdmacc.{alias.name}" if node.module == "rdmacc" else node.module)
             assert getattr(package, alias.name) is (home if node.module == "rdmacc" else getattr(home, alias.name))
             seen.add(alias.name)
@@ -80,7 +80,7 @@ print(peak_memory_bytes(), len(result.flows), cache_folder().is_dir())
 
 
 @pytest.mark.nightly
-def test_nothing_that_only_unix_has_is_needed():
+def test_nothing_unix_only_is_needed():
     done = subprocess.run([sys.executable, "-c", WITHOUT_UNIX], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["0", "2", "True"]

@@ -1,4 +1,4 @@
-"""Parameters: quantities, choices and vectors, as users give them, as type checkers and as handlers see them."""
+"""Parameters: quantities, choices and vectors, as seen by users, type checkers and handlers."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -22,7 +22,7 @@ Law = Literal["first", "largest", "all"]
 
 @dataclass(frozen=True, kw_only=True)
 class Chooser(Component):
-    """Counts bytes by a choice and a vector."""
+    """Counts bytes according to a choice and a vector."""
 
     law: Law = param("all", "what counts", choices=get_args(Law))
     limits_bytes: Sizes = param((), "sizes", unit="bytes")
@@ -118,7 +118,7 @@ class WritesElement(Chooser):
         (WritesElement, "must not write parameters"),
     ],
 )
-def test_what_handlers_must_not_do_with_parameters_is_refused(kind, allowed):
+def test_misuse_of_parameters_in_handlers_is_refused(kind, allowed):
     with pytest.raises(ConfigError) as caught:
         Scheme(control=kind())
     assert allowed in caught.value.allowed
@@ -127,7 +127,7 @@ def test_what_handlers_must_not_do_with_parameters_is_refused(kind, allowed):
 @pytest.mark.parametrize(
     "given", ["1kB 2000B", "1kB, 2kB", ["1kB", 2000], (1000, 2000), (size for size in ("1kB", "2kB"))]
 )
-def test_a_vector_is_given_as_a_text_or_as_what_has_elements(given):
+def test_a_vector_is_given_as_a_string_or_an_iterable(given):
     assert Homa(cutoffs=given).cutoffs == (1000, 2000)
 
 
@@ -152,7 +152,7 @@ def test_wrong_vectors_are_refused(changes, field):
     ("default", "choices", "unit"),
     [("5us", (), "ps"), ("1 Gb/s", (), "bps"), (("1kB", "2kB"), (), "bytes"), ("0", (), ""), ("1s", ("1s", "2s"), "")],
 )
-def test_a_default_with_a_unit_names_its_base_unit(default, choices, unit):
+def test_a_default_with_a_unit_determines_the_base_unit(default, choices, unit):
     assert param(default, "value", choices=choices).metadata["unit"] == unit
 
 
@@ -164,12 +164,12 @@ def test_a_vector_without_a_unit_needs_a_default_with_elements():
     refused(lambda: param((), "weights"), "determines their type")
 
 
-def test_none_is_off_where_it_is_allowed():
+def test_none_means_off_where_allowed():
     assert (Chooser(late_ps=None).late_ps, Pfc(xoff_bytes=None).xoff_bytes) == (0, 0)
     assert (Dcqcn(reference_bps=None).reference_bps, Dcqcn().reference_bps) == (0.0, 40e9)
     refused(lambda: Red(kmin_bytes=None), "kmin_bytes")
 
 
-def test_what_type_checkers_pass_runs():
+def test_code_that_type_checkers_accept_runs():
     assert [scheme.name for scheme in typed.schemes()] == ["one", "several", "lossy", "law", "hpcc", "mine"]
     assert typed.sizes() == 10**6 + 30_000 + 3000 + 5000

@@ -1,6 +1,6 @@
-"""Probes: their records and times, and that watching changes nothing.
+"""Probes: their values and times, and that watching changes nothing.
 
-Theory: a sample at time t sees the records after all other events of t; a probe of changes sees them after every event.
+Theory: a sample at time t is taken after all other events at t; a probe of changes looks after every event.
 """
 
 from dataclasses import replace
@@ -28,7 +28,7 @@ def value_at(pairs, now):
 
 
 def test_a_queue_at_every_change(engine):
-    """From the first pair of packets on the queue grows by a packet every t, and then drains by one every t."""
+    """From the first pair of packets on, the queue grows by a packet every t, then drains by one every t."""
     pairs = samples(run(engine, probes.queue("s0", "h0")), "queue s0->h0")
     arrival = T + D
     assert pairs[0] == (0, 0.0)
@@ -41,7 +41,7 @@ def test_a_queue_at_every_change(engine):
 
 @given(period=st.integers(1_000, 3_000_000))
 def test_samples_are_the_changes_seen_at_their_times(engine, period):
-    """Whatever the period, also where samples and packets fall on the same instant."""
+    """For any period, also if samples and packets fall on the same instant."""
     every_change = Probe(name="all", place="port", at=("s0", "h0"), field="queue_bytes")
     sampled = Probe(name="some", place="port", at=("s0", "h0"), field="queue_bytes", every_ps=period)
     result = run(engine, every_change, sampled)
@@ -51,8 +51,8 @@ def test_samples_are_the_changes_seen_at_their_times(engine, period):
 
 
 @pytest.mark.parametrize("period_ps", [us(0.5), T + D])
-def test_samples_come_every_period_from_0_on(engine, period_ps):
-    """They see all that happens at their instant: the first pair of packets arrives at t + d exactly."""
+def test_samples_come_every_period_starting_at_0(engine, period_ps):
+    """They include everything at their instant: the first pair of packets arrives at exactly t + d."""
     result = run(engine, probes.queue("s0", "h0", period_ps))
     pairs = samples(result, "queue s0->h0")
     assert [at for at, _ in pairs] == list(range(0, result.now_ps, period_ps))
@@ -60,7 +60,7 @@ def test_samples_come_every_period_from_0_on(engine, period_ps):
 
 
 def test_throughput_is_the_average_over_each_period(engine):
-    """10 T from a saturated link: exactly the line rate, idle: 0."""
+    """A saturated link sampled every 10 T gives exactly the line rate; an idle one 0."""
     result = run(engine, probes.throughput("s0", "h0", ps(10 * T)))
     pairs = samples(result, "throughput s0->h0")
     assert [at for at, _ in pairs][:3] == [10 * T, 20 * T, 30 * T]
@@ -94,7 +94,7 @@ def test_fields_of_all_places(engine):
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "dasr"])
 def test_watching_changes_nothing(engine, scheme):
-    """Flows, counters and ports are the same with probes and without, but for the number of events."""
+    """Flows, counters and ports are the same with and without probes, except for the number of events."""
     watch = [
         probes.queue("s0", "h0"), replace(probes.queue("s0", "h0", "777ps"), name="sampled"), probes.rate(0),
         probes.throughput("h1", "s0", "1001ps"), probes.field("flow", 0, "Dcqcn.alpha", "1us"),
@@ -106,7 +106,7 @@ def test_watching_changes_nothing(engine, scheme):
     assert watched.now_ps == bare.now_ps
 
 
-def test_probes_go_on_over_pieces_of_a_run(engine):
+def test_probes_continue_across_pieces_of_a_run(engine):
     sampled = replace(probes.queue("s0", "h0", "100ns"), name="sampled")
     watch = [sampled, probes.queue("s0", "h0"), probes.throughput("s0", "h0", "300ns")]
     whole = run(engine, *watch).probes

@@ -1,7 +1,7 @@
-"""Records: one declaration, two layouts. After any run every field must fit the column that the compiled engine has.
+"""Records: one declaration, two layouts. After any run, every field must fit the compiled engine's column.
 
 The compiled engine keeps `Int` in 64 bits, `Int32` in 32, `Byte` in 8 and `Float` in a double, and wraps silently;
-Python does not. So the reference engine's values are checked against those ranges, scheme by scheme.
+Python does not. So these tests check the reference engine's values against those ranges, scheme by scheme.
 """
 
 import dataclasses
@@ -78,7 +78,7 @@ def test_inherited_fields_come_first():
 
 
 @pytest.mark.parametrize("name", sorted(BANNED_NAMES))
-def test_names_that_numpy_answers_itself_are_refused(name):
+def test_names_of_numpy_attributes_are_refused(name):
     with pytest.raises(ConfigError, match=f"^Bad.{name} = .*NumPy"):
         type("Bad", (Record,), {name: Int()})
     assert hasattr(np.ndarray, name) or hasattr(np.record, name) or hasattr(np.generic, name)
@@ -112,7 +112,7 @@ def misfits(thing, record, where):
     """Yield the parts of a record that the compiled engine's columns would not preserve."""
     for field in record.fields:
         values = getattr(thing, field.name)
-        if field.is_bits:  # has its own words in the compiled engine: tests/engine/test_bits.py
+        if field.is_bits:  # stored separately in the compiled engine: tests/engine/test_bits.py
             continue
         for value in values if field.length else [values]:
             if field.code == "f8":

@@ -1,4 +1,4 @@
-"""A release: its tag is the version that the files have, and the wheel has every package."""
+"""A release: its tag matches the version in the files, and the wheel has every package."""
 
 import re
 import runpy
@@ -11,7 +11,7 @@ import rdmacc
 ROOT = Path(__file__).parents[1]
 
 
-def test_a_tag_must_be_the_version_of_all_files(tmp_path):
+def test_a_tag_must_match_the_version_in_all_files(tmp_path):
     main = runpy.run_path(str(ROOT / ".github" / "check_version.py"))["main"]
     assert main(f"v{rdmacc.__version__}") == ""
     assert "CITATION.cff has" in main("v9.9.9")
@@ -23,7 +23,7 @@ def test_a_tag_must_be_the_version_of_all_files(tmp_path):
 
 
 def test_the_wheel_has_every_package(monkeypatch):
-    """A checkout imports what setup.py leaves out: only an installed wheel would tell."""
+    """A checkout can import what setup.py leaves out, so only an installed wheel would show it."""
     on_disk = set()
     for folder in ("rdmacc", "models", "experiments", "notebooks"):
         for path in (ROOT / folder).rglob("__init__.py"):

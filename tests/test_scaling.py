@@ -1,4 +1,4 @@
-"""Parameters that follow the network: their numbers by hand, and on every scheme the same run with rule and number."""
+"""Parameters that scale with the network: numbers by hand, and for every scheme the same run with rule and number."""
 
 import dataclasses
 
@@ -33,7 +33,7 @@ def scaled(name):
         ("timely", "additive_bps", Links("10Gbps", "60us"), 10e6),  # section 4.3
         ("timely", "additive_bps", WEB, 100e6),
         ("irn", "bdp_cap_packets", Links("40Gbps", "24us"), 120),  # SIGCOMM 2018
-        ("irn", "bdp_cap_packets", Links("10Gbps", "2.7us"), 4),  # 3.375, rounded up: a window holds the BDP
+        ("irn", "bdp_cap_packets", Links("10Gbps", "2.7us"), 4),  # 3.375, rounded up so that a window holds the BDP
         ("irn", "rto_high_ps", Links("100Gbps", "240us"), us(3200)),
         ("timely", "t_high_ps", Links("10Gbps", "20us"), us(500)),
         ("timely-hpcc", "t_low_ps", Links("10Gbps", "200us"), us(500)),
@@ -47,7 +47,7 @@ def scaled(name):
         ("irn", "bdp_cap_packets", Links("1Mbps", "1us"), 1),
         ("swift", "increase", WEB, 4.0),  # of 1 kB for one of 4 kB
         ("infiniband-cc", "timer_ps", Links("16Gbps", "5us"), 153_600_000),  # Gran et al.
-        ("ren", "limit_bytes", Links("10Gbps", "10us"), 128_000),  # section 6, and no less
+        ("ren", "limit_bytes", Links("10Gbps", "10us"), 128_000),  # section 6, and not less
         ("ren", "least_timeout_ps", Links("10Gbps", "10us"), us(200)),  # 128 kB take 102 us
         ("ren", "least_timeout_ps", WEB, us(50)),
         ("ren", "RenMarker.base_rtt_ps", WEB, us(12)),
@@ -66,13 +66,13 @@ def test_numbers_by_hand(scheme, parameter, links, expected):
     assert isinstance(getattr(owner, own_name), float) is isinstance(expected, float)
 
 
-def test_what_is_given_is_never_scaled():
+def test_given_numbers_are_never_scaled():
     made = rdmacc.scheme("timely", additive_bps="10Mbps").at(WEB)
     assert made.control[0].additive_bps == 10e6
     assert rdmacc.preset("timely-2015")["timely"].at(WEB).control[0].additive_bps == 10e6
 
 
-def test_a_rule_of_ones_own():
+def test_a_users_rule():
     made = rdmacc.scheme("timely", additive_bps=Scaled("46Mbps", rate="25Gbps")).at(WEB)
     assert made.control[0].additive_bps == pytest.approx(184e6)
     limit = Scaled("10kB", rtt="6us")
@@ -80,8 +80,8 @@ def test_a_rule_of_ones_own():
 
 
 @pytest.mark.parametrize("name", rdmacc.SCHEMES)
-def test_a_run_is_the_same_with_the_rules_and_with_their_numbers(name):
-    """Also for values that handlers scale link by link: every link is a host's here."""
+def test_rules_and_their_numbers_give_the_same_run(name):
+    """Also for values that handlers scale per link: here every link is a host's."""
     network = rdmacc.star(4, rate="400Gbps")
     made = rdmacc.scheme(name)
     numbers = made.at(network)
@@ -94,7 +94,7 @@ def test_a_run_is_the_same_with_the_rules_and_with_their_numbers(name):
     shown = {f"{row['component']}.{row['parameter']}": row for row in scheme_table(made, network=network)}
     for key, rule in scaled(name).items():
         assert shown[key]["scaled"] is not None
-        if not rule.rtt_ps or not key.startswith("EcnStep"):  # the port's rate comes on top
+        if not rule.rtt_ps or not key.startswith("EcnStep"):  # in addition to the port's rate
             assert shown[key]["value"] == parameters(numbers)[key]
 
 
@@ -103,10 +103,10 @@ def test_a_presets_values_are_numbers():
         preset, _, scheme = name.partition("/")
         found = {key for key, value in parameters(rdmacc.preset(preset)[scheme]).items() if isinstance(value, Scaled)}
         rules = {one.parameter for one in rdmacc.preset(preset).settings(scheme) if "of the network" in one.source}
-        assert found == rules, "what a preset leaves to a rule changes with the network of its paper"
+        assert found == rules, "what a preset leaves to a rule depends on its paper's network"
 
 
-def test_what_handlers_scale_is_shown_for_a_network():
+def test_values_scaled_by_handlers_are_shown_for_a_network():
     rows = {(row["component"], row["parameter"]): row for row in scheme_table("dcqcn", network=WEB)}
     assert rows["Dcqcn", "additive_bps"]["value"] == pytest.approx(100e6)
     assert rows["Dcqcn", "additive_bps"]["scaled"].text("bps") == "40 Mb/s at 40 Gb/s"
@@ -116,7 +116,7 @@ def test_what_handlers_scale_is_shown_for_a_network():
     assert rows["EcnStep", "kmin_bytes"] == 45_000  # 22.5 kB at 10 Gb/s and 60 us
 
 
-def test_the_store_tells_a_rule_from_its_number():
+def test_the_store_distinguishes_a_rule_from_its_number():
     def described(value):
         @dataclasses.dataclass
         class Point:
@@ -166,5 +166,5 @@ def test_the_largest_round_trip_is_that_of_all_pairs(graph):
     src, dst = src[src != dst], dst[src != dst]
     there = base_fct_ps(fabric, src, dst, 1000, 1000, 0)
     back = base_fct_ps(fabric, dst, src, 1, 1, 0)
-    alone = back - base_fct_ps(fabric, dst, src, 2, 2, 0) + back  # a byte's time taken off: delays alone
+    alone = back - base_fct_ps(fabric, dst, src, 2, 2, 0) + back  # minus a byte's time: delays alone
     assert largest_rtt_ps(fabric, 1000) == pytest.approx((there + alone).max(), abs=2000)

@@ -1,4 +1,4 @@
-"""Scenarios as TOML: read back, each gives the same result, for every scheme."""
+"""Scenarios as TOML: every scheme gives the same result after reading back."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ def scenario(**changes):
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_every_scheme_comes_back(tmp_path, name):
+def test_every_scheme_survives_a_round_trip(tmp_path, name):
     one = scenario(scheme=name)
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
     assert back.scheme == rdmacc.scheme(name)
@@ -43,7 +43,7 @@ def test_a_file_imports_nothing_but_components(tmp_path, monkeypatch):
     assert all(name.startswith(("rdmacc.protocols.", "rdmacc.switch.")) for name in imported)
 
 
-def test_what_comes_back_gives_the_same_result(tmp_path):
+def test_a_read_scenario_gives_the_same_result(tmp_path):
     watched = [probes.queue("s0", "h0"), probes.rate(0, every="1us"), probes.throughput("s0", "h0", "2us")]
     faults = [
         rdmacc.Loss(data=0.02, links=(("s0", "h0"),)), rdmacc.ScriptedLoss(message=0, psn=None),
@@ -63,7 +63,7 @@ def test_what_comes_back_gives_the_same_result(tmp_path):
     assert second.counters.equals(first.counters)
 
 
-def test_paths_and_numbers_as_names_come_back(tmp_path):
+def test_paths_and_numeric_names_survive_a_round_trip(tmp_path):
     graph = nx.relabel_nodes(rdmacc.star(3), {"h0": 0, "h1": 1, "h2": 2})
     work = rdmacc.messages([(1, 0, "1kB"), (2, 0, "1kB")])
     work["path"] = [(1, "s0", 0), None]
@@ -73,7 +73,7 @@ def test_paths_and_numbers_as_names_come_back(tmp_path):
     assert back.run().flows.equals(one.run().flows)
 
 
-def test_open_work_and_numbers_of_numpy_come_back(tmp_path):
+def test_open_workloads_and_numpy_numbers_survive_a_round_trip(tmp_path):
     work = rdmacc.open_work(rdmacc.incast(["h1", "h2"], "h0", "6kB"), [3, 4])
     one = scenario(workload=work, probes=[probes.rate(np.int64(0))])
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
@@ -90,7 +90,7 @@ TUPLES = nx.relabel_nodes(rdmacc.star(3), {"h0": ("rack", 0)})
     ("network", "words"),
     [(5, None), (nx.Graph(), None), (nx.path_graph(3), None), (TUPLES, "must be a string or a whole")],
 )
-def test_what_is_no_network_is_refused(tmp_path, network, words):
+def test_invalid_networks_are_refused(tmp_path, network, words):
     with pytest.raises(ConfigError, match=words):
         scenario(network=network).to_toml(tmp_path / "run.toml")
     assert not list(tmp_path.iterdir())
@@ -106,14 +106,14 @@ def test_what_is_no_network_is_refused(tmp_path, network, words):
         (lambda text: text.replace("seed = 3", ""), "seed"),
     ],
 )
-def test_what_is_no_scenario_is_refused(tmp_path, change, words):
+def test_invalid_scenarios_are_refused(tmp_path, change, words):
     path = scenario().to_toml(tmp_path / "run.toml")
     path.write_text(change(path.read_text()))
     with pytest.raises(ConfigError, match=words):
         Scenario.from_toml(path)
 
 
-def test_a_host_that_is_slower_than_its_link_comes_back(tmp_path):
+def test_a_host_slower_than_its_link_survives_a_round_trip(tmp_path):
     one = scenario(network=rdmacc.topology.dart_testbed(), workload=rdmacc.messages([("h1", "h0", "64kB")]))
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
     assert back.run().flows.equals(one.run().flows)

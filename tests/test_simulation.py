@@ -1,4 +1,4 @@
-"""Running piece by piece: the same as in one go; `until` stops before the events of its time; a result's content."""
+"""Running in pieces gives the same as running at once; `until` stops before the events of its time; results."""
 
 import networkx as nx
 import pytest
@@ -43,7 +43,7 @@ def test_any_cuts(engine, cuts):
 
 
 @pytest.mark.parametrize("scheme", ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr"])
-def test_results_on_the_way_agree_with_a_run_until_then_and_stay(engine, scheme):
+def test_intermediate_results_equal_a_run_until_then_and_do_not_change(engine, scheme):
     simulation, kept = scenario(engine, scheme), []
     for until in ("1ps", "500ns", "4us", "4us", "10us", "10.0001us", "45us"):
         kept.append((simulation.run(until), scenario(engine, scheme).run(until)))
@@ -58,8 +58,8 @@ def lone(engine, **options):
     return Simulation(rdmacc.star(2), rdmacc.messages([("h0", "h1", 1000)]), "line-rate", engine=engine, **options)
 
 
-def test_events_of_the_very_time_are_not_processed(engine):
-    """The packet is delivered at 2 (t + d): not yet when stopping there, but 1 ps later."""
+def test_events_at_until_are_not_processed(engine):
+    """The packet is delivered at 2 (t + d): not yet when the run stops there, but 1 ps later."""
     arrival = 2 * (T + D)
     simulation = lone(engine)
     result = simulation.run(arrival)
@@ -75,8 +75,8 @@ def test_events_of_the_very_time_are_not_processed(engine):
     assert simulation.is_finished
 
 
-def test_the_end_is_the_last_event_and_not_until(engine):
-    """When all is finished the clock stands at the last ACK; running on is harmless."""
+def test_the_end_is_the_last_event_rather_than_until(engine):
+    """When everything is finished the clock shows the last ACK's time; running again is harmless."""
     simulation = lone(engine)
     result = simulation.run("1s")
     assert result.now_ps == result.flows["fct_acked_ps"][0]
@@ -84,7 +84,7 @@ def test_the_end_is_the_last_event_and_not_until(engine):
     same(simulation.run(), result)
 
 
-def test_status_on_the_way(engine):
+def test_status_during_a_run(engine):
     work = rdmacc.messages(
         [("h0", "h1", 1000), ("h0", "h1", "1MB"), ("h1", "h0", 1000, "1ms"), ("h1", "h0", 1000, 0, None, (1,))]
     )
@@ -101,11 +101,11 @@ def test_hosts_joined_without_a_switch(engine):
     work = rdmacc.messages([("a", "b", 10_000), ("b", "a", 10_000)])
     result = rdmacc.simulate(graph, work, "dcqcn", engine=engine)
     t, t_ack = transmission(WIRE, 10e9), transmission(64, 10e9)
-    # From the fourth packet on (at 3 t) replies are under way, and one goes before each packet from then on.
+    # From the fourth packet on (at 3 t) replies are in flight, and one goes before each packet.
     first_reply = t + us(3)
     assert result.flows["fct_ps"].nunique() == 1
     assert result.flows["fct_ps"][0] > result.flows["ideal_fct_ps"][0]
-    before = -(-first_reply // t)  # packets that start before the first reply must be sent
+    before = -(-first_reply // t)  # packets that start before the first reply has to be sent
     assert result.flows["fct_ps"][0] == 10 * t + us(3) + (10 - before) * t_ack
 
 
@@ -118,7 +118,7 @@ def test_names_of_any_kind(engine, count):
     assert (flows["status"] == "finished").all()
 
 
-def test_labels_of_messages_are_kept(engine):
+def test_message_labels_are_kept(engine):
     work = rdmacc.messages([("h0", "h1", 1000), ("h1", "h0", 2000, 0, None, ("x",))])
     work.index = ["x", "y"]
     flows = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).flows
@@ -126,8 +126,8 @@ def test_labels_of_messages_are_kept(engine):
     assert flows["start_ps"][1] == flows["fct_ps"][0]
 
 
-def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, monkeypatch):
-    """One long message: the bar moves all the time, not when the message is finished."""
+def test_progress_counts_bytes_and_steps_grow_to_a_moment(engine, monkeypatch):
+    """One long message: the bar moves all the time, not only at the end."""
     monkeypatch.setattr("rdmacc.simulation.running._FEW_HOSTS", 2)
     simulation = rdmacc.Simulation(rdmacc.star(2), rdmacc.messages([("h1", "h0", "2MB")]), "line-rate", engine=engine)
     shown, words = [], []
@@ -149,7 +149,7 @@ def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, mon
     assert "line-rate, 1 of 1 messages" in words[-1]
 
 
-def test_steps_change_no_result(engine, monkeypatch):
+def test_steps_do_not_change_results(engine, monkeypatch):
     monkeypatch.setattr("rdmacc.simulation.running._FIRST_STEP_PS", 1_000_000_000)
     whole = rdmacc.simulate(rdmacc.star(3), WORK.iloc[:2].assign(dst="h2", src="h1"), "dcqcn", engine=engine)
     monkeypatch.setattr("rdmacc.simulation.running._FIRST_STEP_PS", 1_000)

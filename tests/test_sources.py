@@ -1,4 +1,4 @@
-"""What is compiled and what is stored is what its key says: the text that was imported, and nothing patched."""
+"""Compiled code and stored results match their keys: the text that was imported, with nothing patched."""
 
 import importlib
 import os
@@ -19,7 +19,7 @@ COMPILED = "engine/compiled"
 
 @pytest.fixture
 def scratch(tmp_path):
-    """A copy of the package that may be changed; its `__init__` imports little."""
+    """A copy of the package that tests may change; its `__init__` imports little."""
     shutil.copytree(sources.PACKAGE, tmp_path / "rdmacc", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "rdmacc" / "__init__.py").write_text("from rdmacc import sources\n")
     return tmp_path
@@ -51,15 +51,15 @@ KEY = """
 
 
 @pytest.mark.slow
-def test_all_that_compiles_counts_and_no_scheme_plan_or_topology(scratch):
-    """An edit of these recompiles nothing."""
+def test_the_key_covers_what_compiles_and_no_scheme_plan_or_topology(scratch):
+    """Editing the latter recompiles nothing."""
     file, digest, *modules = run(scratch, KEY).split()
     assert Path(file).is_relative_to(scratch)
     names = {name.removeprefix("rdmacc.").replace(".", "/") for name in modules}
     counted = {
         name for name in names if f"{name}.py".startswith(cache._COUNTED) or f"{name}/".startswith(cache._COUNTED)
     }
-    assert names - counted == {"engine", "show", "show/described"}  # a sentence each, and what `help` shows
+    assert names - counted == {"engine", "show", "show/described"}  # one-sentence modules, and what `help` shows
     assert len(counted) > 50
     assert digest == cache.kernel_hash()  # the same sources elsewhere
     heap, fabric = scratch / "rdmacc/engine/compiled/kernel/events.py", scratch / "rdmacc/topology/fabric.py"
@@ -142,8 +142,8 @@ PATCH = """
 
 
 @pytest.mark.nightly
-def test_a_kernel_is_what_its_key_says(scratch):
-    """The file of the kernel itself stays as it is: Numba alone would load the old machine code."""
+def test_a_kernel_matches_its_key(scratch):
+    """The kernel's file does not change, so Numba alone would load the old machine code."""
     folder = scratch / "rdmacc" / COMPILED
     (folder / "kernel" / "loop.py").write_text(TINY_KERNEL)
     (folder / "kernel" / "windows.py").write_text(TINY_LOOP)
@@ -152,7 +152,7 @@ def test_a_kernel_is_what_its_key_says(scratch):
     deep.write_text("VALUE = 1\n")
     assert run(scratch, PATCH + CALL) == "5 0"
     assert run(scratch, LOAD + EDIT + CALL) == "1 0"  # patched code was not kept
-    assert run(scratch, CALL) == "2 0"  # what was compiled before the edit is not kept for the file after it
+    assert run(scratch, CALL) == "2 0"  # code compiled before the edit is not kept for the edited file
     assert run(scratch, CALL) == "2 1"
     assert run(scratch, PATCH + CALL) == "5 0"
     deep.write_text("VALUE = 1\n")
@@ -169,7 +169,7 @@ def test_a_kernel_is_what_its_key_says(scratch):
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )  # fmt: skip
-def test_what_is_patched_is_noticed_and_forgotten_when_it_is_undone(monkeypatch, place, value):
+def test_patches_are_noticed_until_they_are_undone(monkeypatch, place, value):
     for name in ("sweep.study", "experiments", "engine.reference.core"):
         importlib.import_module(f"rdmacc.{name}")
     assert sources.patched() == ""
@@ -179,7 +179,7 @@ def test_what_is_patched_is_noticed_and_forgotten_when_it_is_undone(monkeypatch,
     assert sources.patched() == ""
 
 
-def test_changes_inside_are_noticed_and_registrations_are_none(monkeypatch):
+def test_changes_inside_functions_are_noticed_and_registrations_ignored(monkeypatch):
     from rdmacc.rules import pfc
 
     code = pfc.must_pause.__code__
@@ -191,8 +191,8 @@ def test_changes_inside_are_noticed_and_registrations_are_none(monkeypatch):
     assert sources.patched() == ""
 
 
-def test_text_is_that_of_the_import(tmp_path, monkeypatch):
-    """An edit counts when the module is imported again."""
+def test_the_text_is_that_of_the_import(tmp_path, monkeypatch):
+    """An edit counts once the module is imported again."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     path = tmp_path / "rdmacc_example_text.py"
@@ -204,7 +204,7 @@ def test_text_is_that_of_the_import(tmp_path, monkeypatch):
     importlib.reload(module)
     assert not sources.are_current(first)
     del sys.modules[path.stem]
-    assert sources.are_current({path.stem: sources._digest(path)})  # the file that would be imported
+    assert sources.are_current({path.stem: sources._digest(path)})  # the file that an import would read
     assert not sources.are_current(first)
     assert not sources.are_current({"rdmacc_no_module.at_all": "0"})
     assert not sources.are_current({"cell 123": "123"})

@@ -1,4 +1,4 @@
-"""Annotations are read, and arguments held against them."""
+"""Annotations are read, and arguments are checked against them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def call(
         ("function", len, "len", "a function"),
     ],
 )
-def test_an_argument_is_held_against_its_annotation(name, good, bad, words):
+def test_an_argument_is_checked_against_its_annotation(name, good, bad, words):
     call(**{name: good})
     with pytest.raises(ConfigError) as caught:
         call(**{name: bad})
@@ -66,7 +66,7 @@ def test_an_argument_is_held_against_its_annotation(name, good, bad, words):
     assert words in caught.value.allowed
 
 
-def test_places_and_further_arguments_count():
+def test_positional_and_variadic_arguments_are_checked():
     @typed
     def add(first: int, *others: int) -> int:
         return first + sum(others)

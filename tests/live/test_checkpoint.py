@@ -1,4 +1,4 @@
-"""Checkpoints: a run goes on from its file in another process, killed or not; a file that does not fit is refused."""
+"""Checkpoints: a run continues from its file in another process, killed or not; a file that does not fit is refused."""
 
 import itertools
 import multiprocessing
@@ -21,11 +21,11 @@ from tests.live.test_sending import TIMES, apply, network
 from tests.support import refused
 
 WORK = rdmacc.random_pairs(network("leaf-spine"), 4000, "60kB", jitter="200ms", seed=1)
-"""Its run has about 200 steps, with a checkpoint after each."""
+"""A run of about 200 steps, with a checkpoint after each."""
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "homa", "irn", "ndp", "rcp", "expresspass", "dart"])
-def test_goes_on_as_if_never_stopped(tmp_path, scheme):
+def test_a_loaded_run_continues_as_if_never_stopped(tmp_path, scheme):
     given = {"engine": "compiled", "seed": 2, "faults": [rdmacc.Loss(data=0.01)]}
     whole = rdmacc.simulate(network(), work(1), scheme, **given)
     simulation = Simulation(network(), work(1), scheme, **given)
@@ -35,7 +35,7 @@ def test_goes_on_as_if_never_stopped(tmp_path, scheme):
     same(simulation.run(progress=False), whole)
 
 
-def test_messages_sent_are_in_it(tmp_path):
+def test_a_checkpoint_contains_sent_messages(tmp_path):
     simulation = Simulation(network(), rdmacc.open_work(work(2)), "dcqcn", engine="compiled")
     apply(simulation, 1)
     simulation.save(tmp_path / "state")
@@ -45,7 +45,7 @@ def test_messages_sent_are_in_it(tmp_path):
     assert simulation.run(progress=False).flows[TIMES].equals(loaded.run(progress=False).flows[TIMES])
 
 
-def test_faults_to_come_are_in_it(tmp_path):
+def test_a_checkpoint_contains_future_faults(tmp_path):
     faults = [rdmacc.LinkDown(link=("h1", "s0"), at_ps="45us", until_ps="60us", convergence_ps="2us")]
     simulation = Simulation(network(), work(3), "dcqcn", engine="compiled", faults=faults)
     simulation.run("50us", progress=False)
@@ -70,7 +70,7 @@ def test_a_file_damaged_in_any_byte_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("what", ["rdmacc", "numba", "python"])
-def test_a_file_of_other_code_is_refused(tmp_path, monkeypatch, what):
+def test_a_file_from_other_code_is_refused(tmp_path, monkeypatch, what):
     path = tmp_path / "state"
     others = checkpoints._versions() | {what: "another"}
     with monkeypatch.context() as patch:
@@ -80,7 +80,7 @@ def test_a_file_of_other_code_is_refused(tmp_path, monkeypatch, what):
         Simulation.load(path)
 
 
-def test_what_cannot_be_kept_is_refused(tmp_path):
+def test_runs_that_cannot_be_saved_are_refused(tmp_path):
     refused(lambda: Simulation(network(), work(3), "dcqcn", engine="simpy").save(tmp_path / "state"), "compiled engine")
     with pytest.raises(ConfigError, match="compiled engine"):
         rdmacc.simulate(network(), work(3), "dcqcn", engine="simpy", checkpoint=tmp_path / "state")
@@ -92,7 +92,7 @@ def test_what_cannot_be_kept_is_refused(tmp_path):
         rdmacc.simulate(network(), work(4), "dcqcn", engine="compiled", checkpoint=tmp_path / "state")
 
 
-def test_a_full_disk_leaves_the_earlier_file_and_the_run(tmp_path, monkeypatch, caplog):
+def test_a_full_disk_spares_the_earlier_file_and_the_run(tmp_path, monkeypatch, caplog):
     path = tmp_path / "state"
     simulation = Simulation(network(), work(3), "dcqcn", engine="compiled")
     simulation.save(path)
@@ -113,7 +113,7 @@ def test_a_full_disk_leaves_the_earlier_file_and_the_run(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("until", [None, "60us"])
-def test_the_file_goes_as_the_result_is_returned_and_stays_after_an_exception(until, tmp_path, monkeypatch):
+def test_the_file_is_deleted_with_the_result_but_kept_after_an_exception(until, tmp_path, monkeypatch):
     monkeypatch.setattr("rdmacc.simulation.running._FEW_HOSTS", 1)  # so that there are several steps
     path, given = tmp_path / "state", {"engine": "compiled", "until": until}
     whole = rdmacc.simulate(network(), work(3), "dcqcn", **given)
@@ -154,9 +154,9 @@ CONTEXT = multiprocessing.get_context("fork")
 
 
 def killed(path, count: int, fewest: int, most_s: float) -> int:
-    """Kill a run again and again, at a random time after some checkpoints of each life; return how often.
+    """Kill a run again and again, each time at a random moment after some checkpoints; return how often.
 
-    No life loses what an earlier one has kept.
+    No process loses what an earlier one has saved.
     """
     rng, kills, kept_ps = np.random.default_rng(3), 0, 0
     for _ in range(count):
@@ -177,7 +177,7 @@ def killed(path, count: int, fewest: int, most_s: float) -> int:
 
 
 def _file(path) -> int:
-    """Return when a checkpoint was written, 0 if there is none."""
+    """Return when a checkpoint was written; 0 if there is none."""
     try:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
@@ -185,7 +185,7 @@ def _file(path) -> int:
 
 
 def goes_on_to_its_end(path) -> None:
-    """Assert that a run which was killed comes to the result of one that was not, and leaves no file."""
+    """Assert that a killed run reaches the result of an undisturbed one and leaves no file."""
     given = {"engine": "compiled", "progress": False}
     whole = rdmacc.simulate(network("leaf-spine"), WORK, "dcqcn", **given)
     if path.exists():
@@ -207,14 +207,14 @@ def test_killed_at_any_time_nothing_is_lost(tmp_path, count):
 @forks
 @pytest.mark.parametrize("count", [KILLS, pytest.param(30, marks=pytest.mark.nightly)])
 def test_killed_while_it_starts_nothing_is_lost(tmp_path, count):
-    """At random times of its start: before it has read its file, while it lays out memory, in its first steps."""
+    """At random times: before it has read its file, while it lays out memory, in its first steps."""
     killed(tmp_path / "state", 1, 2, 0.0)
     assert killed(tmp_path / "state", count, 0, 0.2) == count
     goes_on_to_its_end(tmp_path / "state")
 
 
 def _killed_in_a_write(path: str, number: int, name: str) -> None:
-    """Run, and die in this write of a checkpoint: with half a file written, or before the file has its name."""
+    """Run, and die during a checkpoint: with half a file written, or before the file has its name."""
     calls, real = itertools.count(1), getattr(os, name)
 
     def dies(*given: Any) -> None:

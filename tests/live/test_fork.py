@@ -1,4 +1,4 @@
-"""A copy of a simulation goes on as the simulation itself would, and neither sees what the other does."""
+"""A copy of a simulation continues exactly as the original would, and neither affects the other."""
 
 import copy
 import pickle
@@ -71,7 +71,7 @@ def test_in_any_order(order, threads, monkeypatch):
         check(scheme, "compiled", 30_000_000, "leaf-spine", order=order, threads=threads, faults=[])
 
 
-def test_probes_traces_and_checked_handlers_go_on(engine):
+def test_probes_traces_and_checked_handlers_continue(engine):
     probes = [rdmacc.probes.queue("s0", "h0", every="2us"), rdmacc.probes.queue("s0", "h1")]
     given = {"engine": engine, "probes": probes, "trace": True, "check": True}
     simulation = rdmacc.Simulation(network(), work(1), "dcqcn", **given)
@@ -83,7 +83,7 @@ def test_probes_traces_and_checked_handlers_go_on(engine):
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "dasr", "ndp"])
-def test_each_is_sent_messages_of_its_own(engine, scheme):
+def test_each_copy_can_be_sent_different_messages(engine, scheme):
     simulation = rdmacc.Simulation(network(), open_work(work(2)), scheme, engine=engine)
     apply(simulation, 1, steps=6)
     twins = [simulation.fork() for _ in range(3)]
@@ -95,7 +95,7 @@ def test_each_is_sent_messages_of_its_own(engine, scheme):
     assert len({tuple(one.workload["size_bytes"]) for one in (simulation, *twins)}) == 4
 
 
-def test_links_fail_in_a_copy_as_in_a_run_of_all(engine):
+def test_links_fail_in_a_copy_as_in_a_whole_run(engine):
     faults = [
         rdmacc.LinkDown(link=("h1", "s0"), at_ps="45us", until_ps="60us", convergence_ps="2us"),
         rdmacc.SlowLink(link=("h2", "s0"), share=0.5, at_ps="40us"),
@@ -123,7 +123,7 @@ def test_mistakes_are_named(engine):
     refused(lambda: simulation.run(progress="bar"), "progress = 'bar': must be True, False or None")
 
 
-def test_processes_on_the_engine_itself_cannot_be_copied():
+def test_processes_attached_to_the_engine_cannot_be_copied():
     simulation = rdmacc.Simulation(network(), work(3), "dcqcn", engine="simpy")
 
     def process(env: simpy.Environment):

@@ -1,4 +1,4 @@
-"""A copy of a simulation may go on with other parameters, alike on both engines."""
+"""A copy of a simulation may continue with other parameters, equally on both engines."""
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ from tests.support import refused
 
 
 def alike(one: rdmacc.Result, other: rdmacc.Result) -> None:
-    """Compare results of the two engines, whose counters have another order."""
+    """Compare results of the two engines, whose counters come in a different order."""
     assert one.flows[TIMES].equals(other.flows[TIMES])
     assert one.counters.to_dict() == other.counters.to_dict()
     assert one.ports.equals(other.ports)
@@ -59,8 +59,8 @@ def test_engines_agree_on_parameters_that_change(cut_ps, name, seed):
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
-def test_settings_from_one_state_are_long_runs_that_change_then(engine):
-    """From a load that was brought up once, as from one brought up for each, on an engine that copies nothing."""
+def test_forks_from_one_state_equal_long_runs_that_change_there(engine):
+    """Forks of one warmed-up load equal separate warm-ups on an engine that does not copy."""
     graph, messages = network(), rdmacc.random_pairs(network(), 60, "60kB", jitter="100us", seed=3)
     loaded = rdmacc.Simulation(graph, messages, "dcqcn", engine=engine, seed=2)
     loaded.run("30us", progress=False)
@@ -96,7 +96,7 @@ def test_engines_agree_on_another_seed(cut_ps, name):
         alike(one, other)
 
 
-def test_another_seed_draws_others(engine):
+def test_another_seed_draws_other_numbers(engine):
     simulation = rdmacc.Simulation(network(), work(3), "dcqcn", engine=engine, faults=[rdmacc.Loss(data=0.02)])
     simulation.run("20us", progress=False)
     times = {tuple(simulation.fork(seed=seed).run(progress=False).flows["fct_ps"]) for seed in range(4)}
@@ -104,7 +104,7 @@ def test_another_seed_draws_others(engine):
     refused(lambda: simulation.fork(seed=-1), "seed")
 
 
-def test_queue_pairs_open_by_the_parameters_of_the_start(engine, monkeypatch):
+def test_queue_pairs_open_with_the_initial_parameters(engine, monkeypatch):
     monkeypatch.setattr(compiled_engine, "_STARTS", 4)
     simulation = rdmacc.Simulation(network(), open_work(work(2)), "dcqcn", engine=engine)
     simulation.run("10us", progress=False)
@@ -118,6 +118,6 @@ def test_queue_pairs_open_by_the_parameters_of_the_start(engine, monkeypatch):
 
 
 @pytest.mark.parametrize("parameters", [{"payload_bytes": 500}, {"Pfc.alpha": 0.5}, {"header_bytes": 90}])
-def test_parameters_of_more_than_handlers_are_refused(engine, parameters):
+def test_parameters_that_affect_more_than_handlers_are_refused(engine, parameters):
     simulation = rdmacc.Simulation(network(), work(3), "dcqcn", engine=engine)
     refused(lambda: simulation.fork(parameters=parameters), "leave records, handlers")

@@ -1,4 +1,4 @@
-"""Messages sent while a simulation runs have the times that a workload of all of them gives, to the picosecond."""
+"""Messages sent while a simulation runs have the same times as in a workload of all of them, to the picosecond."""
 
 import math
 from unittest import mock
@@ -24,7 +24,7 @@ HOSTS = [f"h{i}" for i in range(6)]
 BY_TIME = {
     "check-epsn", "expresspass", "expresspass-aeolus", "homa", "homa-aeolus", "improved-go-back-n", "ndp",
 }  # fmt: skip
-"""Schemes for which windows would give other times, or which need what the plain kernel lacks."""
+"""Schemes for which windows would give other times, or which need features that the plain kernel lacks."""
 
 
 def network(kind: str = "star") -> nx.Graph:
@@ -34,7 +34,7 @@ def network(kind: str = "star") -> nx.Graph:
 
 
 def apply(simulation: rdmacc.Simulation, number: int, steps: int = 12) -> None:
-    """Send, run on, wait and answer, as drawn."""
+    """Send, run, wait and answer, as drawn."""
     rng = np.random.default_rng(number)
     sent = [simulation.send("h1", "h0", "40kB")]
     for _ in range(steps):
@@ -68,7 +68,7 @@ def check(graph: nx.Graph, scheme: str, engine: str, number: int, workload=None,
 
 
 def in_windows(graph: nx.Graph, work: pd.DataFrame, scheme: str, seed: int, times: pd.DataFrame) -> None:
-    """Assert that a workload has these times in windows too, with one thread and with two, where windows can run."""
+    """Assert that a workload has these times in windows too, with one thread and with two, if windows can run."""
     with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
         for threads in (1, 2):
             given = {"order": "windows", "threads": threads, "engine": "compiled", "seed": seed}
@@ -79,14 +79,14 @@ def in_windows(graph: nx.Graph, work: pd.DataFrame, scheme: str, seed: int, time
 
 
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))
-def test_as_a_workload_of_all(engine, scheme):
+def test_sent_messages_equal_a_workload_of_all(engine, scheme):
     for number, kind in enumerate(["star", "star", "leaf-spine"]):
         check(network(kind), scheme, engine, number)
 
 
 @settings(max_examples=settings.default.max_examples // 2)
 @given(number=st.integers(10, 2**32), scheme=st.sampled_from(["dcqcn", "homa", "irn", "rcp"]))
-def test_whatever_is_done_on_the_way(engine, number, scheme):
+def test_any_sequence_of_calls_gives_the_same_times(engine, number, scheme):
     check(network(), scheme, engine, number)
 
 
@@ -109,7 +109,7 @@ def test_other_traffic_in_any_order(number, scheme, order, until_ps):
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "dasr"])
 def test_many_messages_make_tables_grow(scheme):
-    """Beyond the room for queue pairs at a NIC, and for messages: twice."""
+    """They outgrow the room for queue pairs at a NIC and for messages, twice."""
     simulation = rdmacc.Simulation(network(), open_work(), scheme, engine="compiled")
     for number in range(3_000):
         simulation.send("h1", "h0", 500, at=ps(simulation.earliest_ps + 7 * number))
@@ -121,7 +121,7 @@ def test_many_messages_make_tables_grow(scheme):
     assert result.counters.events == again.counters.events
 
 
-def test_both_engines_and_whoever_asks_for_ends_agree():
+def test_both_engines_and_all_ways_to_await_ends_agree():
     ends = []
     for engine in ("simpy", "compiled"):
         simulation = rdmacc.Simulation(network(), open_work(), "dcqcn", engine=engine)
@@ -136,7 +136,7 @@ def test_both_engines_and_whoever_asks_for_ends_agree():
     assert all(now_ps == end.delivered_ps + 1 for end, now_ps in ends[0])
 
 
-def test_a_completion_in_time_or_none(engine):
+def test_a_completion_before_until_or_none(engine):
     simulation = rdmacc.Simulation(network(), open_work(), "dcqcn", engine=engine)
     assert simulation.next_completion() is None
     simulation.send("h1", "h0", "30kB")
@@ -183,7 +183,7 @@ def test_mistakes_are_named(engine):
     refused(lambda: rdmacc.Simulation(network(), open_work(known, [99]), "dcqcn", engine=engine), "priorities")
 
 
-def test_priorities_that_were_named_have_room(engine):
+def test_announced_priorities_have_room(engine):
     simulation = rdmacc.Simulation(network(), open_work(priorities=[3, 5]), "dcqcn", engine=engine)
     simulation.send("h1", "h0", "50kB", priority=5)
     simulation.send("h2", "h0", "50kB", priority=3)
@@ -193,7 +193,7 @@ def test_priorities_that_were_named_have_room(engine):
 
 
 def ask(live: rdmacc.Live, client: str, server: str, count: int, seed: int):
-    """Ask, think, ask again; give up waiting at times, and be interrupted at others."""
+    """Request, think, request again; sometimes stop waiting, sometimes be interrupted."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         try:
@@ -223,7 +223,7 @@ def applications(engine: str, scheme: str, seed: int, **options) -> rdmacc.Live:
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "dasr", "homa", "ndp", "irn"])
-def test_processes_of_simpy_see_the_times_of_a_workload(scheme):
+def test_simpy_processes_see_the_times_of_a_workload(scheme):
     both = [applications(engine, scheme, 5) for engine in ("simpy", "compiled")]
     frames = [live.workload for live in both]
     assert frames[0].equals(frames[1])

@@ -54,7 +54,7 @@ def test_convention(model):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=name_of)
-def test_sliders_have_ranges_that_are_allowed_and_give_back_what_they_show(model):
+def test_sliders_have_allowed_ranges_and_return_what_they_show(model):
     pytest.importorskip("ipywidgets")
     sliders = {field.name: field.metadata["slider"] for field in exploring.slider_fields(model)}
     for name, (widget, back) in exploring.controls(model).items():
@@ -78,7 +78,7 @@ def test_explore_with_a_notebook_shows_sliders_and_updates(monkeypatch):
 
     IPython = pytest.importorskip("IPython")
     pytest.importorskip("ipywidgets")
-    plt.figure()  # a shell that is patched in has no events for pyplot's first figure
+    plt.figure()  # a mocked shell has no events for pyplot's first figure
 
     monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": object()})())
     monkeypatch.setattr(IPython.display, "display", display)
@@ -105,7 +105,7 @@ def test_wrong_parameters_are_errors_that_name_the_field(changes, field):
 
 
 class Line(Model):
-    """A model with a known difference from whatever is measured."""
+    """A model with a known difference from the measurement."""
 
     def __init__(self, x):
         self.x = np.asarray(x, np.float64)
@@ -122,7 +122,7 @@ class Line(Model):
 
 def test_compare_interpolates_and_gives_one_frame():
     found = compare(Line([0.0, 5.0, 10.0, 20.0]))
-    assert found.frame["x"].tolist() == [0.0, 5.0, 10.0]  # nothing was measured at 20
+    assert found.frame["x"].tolist() == [0.0, 5.0, 10.0]  # there is no measurement at 20
     assert found.frame["simulation"].tolist() == [2.0, 7.0, 12.0]
     assert found.frame["difference"].tolist() == [2.0, 2.0, 2.0]
     assert found.frame["relative"].tolist()[1:] == [0.4, 0.2]

@@ -1,11 +1,10 @@
-"""DCQCN's fluid model: fixed points, stability, and how far packets agree with it.
+"""DCQCN's fluid model: fixed points, stability, and how well packets agree with it.
 
-TIMELY has no fixed point, patched TIMELY one.
+TIMELY has no fixed point; patched TIMELY has one. RCP's fluid model: its fixed point, and the way there when a flow
+joins, against packets.
 
-RCP's fluid model: its fixed point, and the way there when a flow joins, against packets.
-
-A known difference: the packets' queue peaks at three quarters of the fluid's, since a slot that ends reacts to all
-that came in it at once.
+A known difference: the packets' queue peaks at three quarters of the fluid's, since the end of a slot reacts to all its
+arrivals at once.
 
 Delay differential equations: solutions known in closed form, order, and the boundary of stability.
 """
@@ -37,7 +36,7 @@ from tests.support import refused
         (10, 6.03e-3, 122.6e3, 0.153),
     ],
 )
-def test_fixed_point_of_the_fact_sheet(flows, p, queue, alpha):
+def test_fixed_point_by_hand(flows, p, queue, alpha):
     point = DcqcnFluid(flows=flows).fixed_point()
     assert point["marking"] == pytest.approx(p, rel=2e-3)
     assert point["queue_bytes"] == pytest.approx(queue, rel=3e-3)
@@ -79,14 +78,14 @@ def test_rates_and_queue_are_never_negative(flows, first, other, delay, at_deque
     assert (frame[["marking", "alpha_first", "alpha_other"]] <= 1).all(axis=None)
 
 
-def test_links_without_a_fixed_point_or_a_ramp_are_refused():
+def test_parameters_without_a_fixed_point_or_a_ramp_are_refused():
     refused(lambda: DcqcnMargin(capacity_bps="1Gbps").evaluate(), "capacity_bps for each flow")
     refused(lambda: DcqcnFluid(flows=10**18).fixed_point(), "capacity_bps for each flow")
     refused(lambda: DcqcnMargin(kmax_bytes="5kB").evaluate(), "kmax_bytes = 5000: must be above kmin_bytes")
 
 
 def test_phase_margin_dips_at_ten_flows_and_recovers():
-    """ "ECN or Delay": with delay DCQCN is least stable at some number of flows; more make it stable again."""
+    """ "ECN or Delay": with delay, DCQCN is least stable at some number of flows; more flows make it stable again."""
     table = DcqcnMargin().evaluate(flows=(2, 8, 10, 32, 64), delays=("1us", "85us", "100us"))
     margin = table.pivot_table(index="flows", columns="delay_ps", values="phase_margin_deg")
     short, middle, long = (margin[delay] for delay in (1_000_000, 85_000_000, 100_000_000))
@@ -99,7 +98,7 @@ def test_phase_margin_dips_at_ten_flows_and_recovers():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("flows", "delay"), [(10, "1us"), (10, "85us"), (64, "85us")])
-def test_sign_of_the_margin_is_what_integration_does(flows, delay):
+def test_sign_of_the_margin_predicts_the_integration(flows, delay):
     fluid = DcqcnFluid(flows=flows, delay_ps=delay, ramp="extended", duration_ps="300ms", step_ps="20us")
     if delay == "1us":
         fluid = fluid.replace(step_ps="10us")
@@ -111,11 +110,11 @@ def test_sign_of_the_margin_is_what_integration_does(flows, delay):
 @pytest.mark.nightly
 @pytest.mark.parametrize("flows", [8, 2, 16])
 def test_packets_agree_with_the_fluid_if_marked_on_leaving(flows):
-    """Time-average queue within 35%: the fluid has no packets and no random marks. Rates closer."""
+    """The mean queue is within 35%, since the fluid has no packets and no random marks; rates are closer."""
     table = compare(DcqcnFluid(flows=flows, duration_ps="200ms")).summary()
     assert table.loc["queue", "relative"] == pytest.approx(0, abs=0.35)
     assert table.loc["mean rate", "relative"] == pytest.approx(0, abs=0.01)
-    # At any moment the flows differ, which the fluid model's do not: by less than a third.
+    # At any moment the flows differ by less than a third, unlike those of the fluid model.
     assert table.loc["least rate", "relative"] > -1 / 3
     assert table.loc["largest rate", "relative"] < 1 / 3
 
@@ -147,8 +146,8 @@ def test_timely_never_settles():
     assert late["queue_bytes"].min() == 0
 
 
-def test_held_at_zero_gradient_any_split_is_stationary():
-    """With the queue between the thresholds from a constant past, the rates stay as they are, fair or not."""
+def test_at_zero_gradient_any_split_is_stationary():
+    """If the queue has always been constant between the thresholds, the rates do not change, fair or not."""
     fluid = TimelyFluid(is_strict=True, start_first=0.8, start=0.2)
     between = fluid._between()
     assert between(1e9, 0.0, 100e3) == 0.0
@@ -174,7 +173,7 @@ def test_rates_and_queue_are_never_negative_timely(flows, first, other, segment,
 @pytest.mark.parametrize(("flows", "joining"), [(1, 1), (4, 4), (8, 0)])
 @pytest.mark.parametrize("target", [1.0, 0.95])
 def test_it_settles_at_the_fixed_point(flows, joining, target):
-    """R = gamma C / N, whatever the gains."""
+    """R = gamma C / N, for any gains."""
     model = RcpFluid(flows=flows, joining=joining, target=target, beta=0.226, duration_ps="6ms")
     table = model.evaluate()
     assert table.loc["rate_bps", "integrated"] == pytest.approx(target * 10e9 / (flows + joining), rel=1e-3)
@@ -183,7 +182,7 @@ def test_it_settles_at_the_fixed_point(flows, joining, target):
 
 @pytest.mark.parametrize("beta", [0.4, 0.226])
 def test_packets_settle_as_the_fluid_does(engine, beta):
-    """A second flow joins: both need some 20 round trips to stay within 10 % of half the link."""
+    """A second flow joins: both take about 20 round trips to stay within 10% of half the link."""
     model = RcpFluid(beta=beta, join_ps="1ms", duration_ps="2.5ms")
     beside = rdmacc.compare(model, replace(model.scenario(), engine=engine))
     rates = beside.summary(0.3).loc["rate"]

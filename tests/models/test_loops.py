@@ -1,6 +1,6 @@
-"""RCC: the fluid model settles where its equations say; margins are those of equation (12) and python-control's.
+"""RCC: the fluid model settles where its equations say; margins match equation (12) and python-control.
 
-REN's equations: the paper's worked examples, the numbers of figure 9 at stated settings, statements that fail.
+REN's equations: the paper's worked examples, the numbers of figure 9 at the stated settings, statements that fail.
 """
 
 import control
@@ -54,7 +54,7 @@ def test_unstable_exactly_if_kp_is_more_than_twice_kd(kp, kd):
 
 @pytest.mark.parametrize(("kd", "kp"), [(1e3, 43), (10**3.5, 380), (1e4, 2692), (10**4.5, 12303), (1e5, 28184)])
 def test_largest_kp_for_30_degrees(kd, kp):
-    """The last points above 30 degrees of a grid of gains, from an independent solution of (12): up to 2.5% low."""
+    """The last points above 30 degrees on a grid of gains, from an independent solution of (12): up to 2.5% too low."""
     assert phase_margin([kp, 1.025 * kp], kd, REFERENCE_S) == pytest.approx([30.0, 30.0], abs=0.5)
     assert phase_margin(kp, kd, REFERENCE_S) >= 30.0 > phase_margin(1.025 * kp, kd, REFERENCE_S)
 
@@ -79,12 +79,12 @@ def test_margin_with_the_delay_that_equation_12_leaves_out(kp, kd, delay, expect
 
 
 def test_statement_about_the_box_does_not_hold():
-    """Section IV: K_p in [1, 1e4], K_d in [1e3, 1e5] "ensures" more than 30 degrees. Not on a fifth of it."""
+    """Section IV: K_p in [1, 1e4], K_d in [1e3, 1e5] "ensures" more than 30 degrees. A fifth of the box has less."""
     surface = RccMarginSurface(points=301).evaluate()
     assert share_above(surface, 30.0) == pytest.approx(0.805, abs=0.005)
     assert surface["phase_margin_deg"].min() == pytest.approx(-7.5, abs=0.1)
     assert surface["phase_margin_deg"].max() == pytest.approx(87.4, abs=0.1)
-    # With the further advice of one order between the gains it nearly does.
+    # With the further advice of one order of magnitude between the gains it nearly holds.
     assert share_above(surface, 30.0, least_ratio=10.0) == pytest.approx(0.987, abs=0.003)
 
 
@@ -144,7 +144,7 @@ def test_windows_and_queue_are_never_negative_and_ratios_stay(first, other, flow
 
 @pytest.mark.parametrize("is_accumulating", [True, False])
 @pytest.mark.parametrize("delay", [0, 1, 2])
-def test_discrete_roots_are_those_of_the_recursion(is_accumulating, delay):
+def test_discrete_roots_match_the_recursion(is_accumulating, delay):
     loop = RccLoop(kd=3e4)
     a, b = loop.kp * loop.reference_s, loop.kd * loop.reference_s
     rng = np.random.default_rng(0)

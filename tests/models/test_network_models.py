@@ -1,8 +1,8 @@
-"""Water-filling: conservation, max-min fairness, and how far packets are from it.
+"""Water-filling: conservation, max-min fairness, and the distance of packets from it.
 
-The fair share of a receiver's link: closed forms by hand, and against a simulation.
+The fair share of a receiver's link: by hand, and against a simulation.
 
-DASR, HPCC, ideal times and go-back-N: closed forms by hand, and DASR's fluids against packets.
+DASR, HPCC, ideal times and go-back-N: by hand, and DASR's fluid models against packets.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def networks_of_links(draw):
 
 
 def filled(use, capacity):
-    """Return max-min fair rates of flows with a use (row) of each link: all rise, until a link of theirs is full."""
+    """Return max-min fair rates, given the flows' use of each link (rows): all rise until a link of theirs is full."""
     rates, is_rising = np.zeros(len(use)), np.ones(len(use), bool)
     while is_rising.any():
         load, left = use[is_rising].sum(axis=0), np.clip(capacity - rates @ use, 0.0, None)
@@ -48,7 +48,7 @@ def filled(use, capacity):
 
 
 def ends_by_filling(volume, ready, waits, latency, next_first, nexts, use, capacity):
-    """Return when the last byte of each flow leaves, with all rates computed anew at every event."""
+    """Return when each flow's last byte leaves, recomputing all rates at every event."""
     left, begin, waiting, end, now = volume.copy(), ready.copy(), waits.copy(), np.zeros(len(volume)), 0.0
     starts, active = set(np.flatnonzero(waits == 0).tolist()), []
     while starts or active:
@@ -68,12 +68,12 @@ def ends_by_filling(volume, ready, waits, latency, next_first, nexts, use, capac
 
 
 def rates_of(paths, capacity, use=None):
-    """Return the rates that the model gives flows of the same volume, by the end of the first of them."""
+    """Return the model's rates for flows of equal volume, derived from the first end."""
     n, links = len(paths), np.concatenate([np.asarray(path, np.int64) for path in paths])
     first = np.concatenate(([0], np.cumsum([len(path) for path in paths])))
     shares = np.ones(len(links)) if use is None else np.concatenate(use)
     rates = []
-    for f in range(n):  # only f is short: its end is its volume over its rate
+    for f in range(n):  # only f is short: it ends after its volume over its rate
         volume = np.full(n, 1e18)
         volume[f] = 1e6
         none, zeros = np.zeros(n, np.int64), np.zeros(n)
@@ -99,7 +99,7 @@ def test_conservation_and_fairness(case):
     assert (rates > 0).all()
     assert (load <= capacity * (1 + 1e-9)).all()
     for path, rate in zip(paths, rates):
-        # A bottleneck: full, and nobody on it has more.
+        # Its bottleneck is full, and no other flow on it has more.
         assert any(
             load[link] >= capacity[link] * (1 - 1e-9)
             and all(other <= rate * (1 + 1e-9) for p, other in zip(paths, rates) if link in p)
@@ -114,8 +114,8 @@ def test_fractional_use():
 
 
 @pytest.mark.slow
-def test_rates_that_are_kept_up_to_date_are_those_of_filling_anew():
-    """Flows that come, go and wait on links of two rates: ends by either algorithm."""
+def test_incrementally_updated_rates_equal_water_filling():
+    """Flows that come, go and wait on links of two rates: both algorithms give the same ends."""
     rng = np.random.default_rng(2)
     for _ in range(60):
         n, n_links = int(rng.integers(2, 60)), int(rng.integers(2, 12))
@@ -148,7 +148,7 @@ def test_a_message_alone_takes_its_ideal_time():
 
 
 def test_messages_of_a_queue_pair_go_one_after_the_other():
-    """As packets do; on queue pairs of their own, both would end last."""
+    """As packets do; on separate queue pairs, both would end last."""
     net, size = rdmacc.star(2), 1_000_000
     work = rdmacc.messages([("h0", "h1", size)] * 3).assign(queue_pair=[7, 7, 7])
     table = MaxMin(network=net, workload=work, scheme="line-rate", has_acks=False).solve()
@@ -159,7 +159,7 @@ def test_messages_of_a_queue_pair_go_one_after_the_other():
 
 
 @pytest.mark.parametrize("is_reply", [False, True])
-def test_paths_are_those_of_the_packets(is_reply):
+def test_paths_match_those_of_packets(is_reply):
     net = rdmacc.leaf_spine(4, 4, 2)
     work = rdmacc.random_pairs(topology.hosts(net), 40, "1kB", seed=5)
     result = rdmacc.simulate(net, work, "line-rate", seed=9)
@@ -175,7 +175,7 @@ def test_one_link_under_poisson_arrivals_is_processor_sharing():
     starts = np.cumsum(rng.exponential(mean_ps, count)).astype(np.int64)
     sources = [f"h{i}" for i in rng.integers(1, 40, count)]
     work = rdmacc.messages(pd.DataFrame({"src": sources, "dst": "h0", "size": size, "start_ps": starts}))
-    # Sources are faster than the receiver's link: only that link is shared.
+    # Sources are faster than the receiver's link, so only that link is shared.
     net = rdmacc.star(1)
     for i in range(1, 40):
         topology.add_host(net, f"h{i}")
@@ -189,7 +189,7 @@ def test_one_link_under_poisson_arrivals_is_processor_sharing():
 
 @pytest.mark.parametrize(("load", "median", "mean"), [(0.1, 0.03, 0.1), (0.3, 0.25, 0.3)])
 def test_error_against_packets(load, median, mean):
-    """Max-min is near DASR at low load and drifts off as load grows: the cost of a scheme."""
+    """Max-min is close to DASR at low load and drifts away as load grows: the cost of a scheme."""
     net = rdmacc.leaf_spine(4, 8, 8)
     window = 600 * 1.048e6 * 8 / (load * 32 * 100e9)
     work = rdmacc.random_pairs(topology.hosts(net), 600, "1MB", seed=3, jitter=f"{window * 1e6:.3f}us")
@@ -199,7 +199,7 @@ def test_error_against_packets(load, median, mean):
 
 
 def test_a_result_shows_the_error_on_record():
-    """By the next higher load and the size; of a scheme that was not measured, the worst of all."""
+    """It is taken from the next higher load and the size; for a scheme without measurements, it is the worst of all."""
     record = errors_on_record().set_index(["scheme", "load", "size_class"])["median_error"]
     sizes = np.array([5_000, 100_000, 2_000_000])
     assert error_on_record("dcqcn", 0.3, sizes).tolist() == [record["dcqcn", "0.4", one] for one in (0, 1, 3)]
@@ -207,14 +207,14 @@ def test_a_result_shows_the_error_on_record():
     assert error_on_record("rocev9", 0.2, sizes[:1]).tolist() == [record.xs(("0.2", 0), level=(1, 2)).max()]
     net = rdmacc.star(3)
     alone = MaxMin(network=net, workload=rdmacc.incast(["h1", "h2"], "h0", "5kB")).solve()
-    assert alone["error"].tolist() == [record["dcqcn", "0.8", 0]] * 2, "all at once is the highest load"
+    assert alone["error"].tolist() == [record["dcqcn", "0.8", 0]] * 2, "simultaneous starts count as the highest load"
     chain = rdmacc.messages([("h1", "h0", "5kB"), {"src": "h0", "dst": "h2", "size": "2MB", "after": 0}])
     errors = MaxMin(network=net, workload=chain).solve()["error"]
-    assert errors.isna().all(), "no record holds for all that wait for others"
+    assert errors.isna().all(), "no record applies if all messages wait for others"
 
 
-def test_the_record_is_what_is_measured():
-    """One load with few messages: the record's own code, on numbers that a frame of the comparison gives."""
+def test_the_record_matches_the_measurement():
+    """One load with few messages: the record's code on a frame of the comparison."""
     rows = max_min_experiment.errors("dcqcn", 0.2, count=40)
     assert list(rows) == list(errors_on_record())
     assert rows["messages"].sum() == 40
@@ -223,8 +223,8 @@ def test_the_record_is_what_is_measured():
 
 
 @pytest.mark.nightly
-def test_the_record_is_of_today_s_code():
-    """One load in full. Otherwise run python -m rdmacc.experiments.micro.max_min."""
+def test_the_record_is_current():
+    """One full load. If it fails, run python -m rdmacc.experiments.micro.max_min."""
     record, rows = errors_on_record(), max_min_experiment.errors("dcqcn", 0.2)
     part = record[(record["scheme"] == "dcqcn") & (record["load"] == rows["load"].iloc[0])]
     for column in ("size_class", "messages", "median_error", "p90_error", "bias"):
@@ -250,7 +250,7 @@ def test_shares_and_fct_by_hand():
 # DASR, HPCC, ideal times and go-back-N
 
 
-def test_convergence_is_one_round_trip_and_the_software_quantiles():
+def test_convergence_takes_a_round_trip_and_the_software_quantiles():
     table = DasrConvergence().evaluate()
     assert table["convergence_ps"].to_numpy() / 1e6 == pytest.approx([15, 28, 41, 44], abs=0.1)
     assert table["rtts"].iloc[0] == 1.0
@@ -264,7 +264,7 @@ def test_a_sender_with_two_messages_counts_once():
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 50), st.integers(1, 20)), min_size=1, max_size=12))
-def test_sender_set_is_what_counting_says(messages):
+def test_the_sender_set_matches_a_count(messages):
     names, begin, length = zip(*messages)
     end = [b + d for b, d in zip(begin, length)]
     table = sender_counts(list(names), list(begin), end)
@@ -314,7 +314,7 @@ def test_hpcc_equilibrium_found_is_equilibrium_iterated(flows):
 
 
 def test_a_message_alone_is_stored_and_forwarded():
-    """Propagation, the whole message once, and its first packet once more."""
+    """Propagation, the whole message once, and the first packet once more."""
     net = rdmacc.star(3, rate="40Gbps", delay="700ns")
     sizes = np.array([1, 1000, 100_000])
     work = rdmacc.messages([("h1", "h0", size, f"{i}ms") for i, size in enumerate(sizes.tolist())])

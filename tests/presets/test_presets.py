@@ -1,4 +1,4 @@
-"""Presets: schemes as papers and simulators set them, scaled by the link, each value with its source."""
+"""Presets: schemes with the settings of papers and simulators, scaled with the link, each value with its source."""
 
 import hashlib
 import pickle
@@ -14,7 +14,7 @@ from tests.support import refused
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_scheme_of_a_preset_is_made_and_every_setting_has_a_source(name):
+def test_every_scheme_of_a_preset_can_be_made_and_every_setting_has_a_source(name):
     one = preset(name)
     assert len(one) > 0
     for scheme_name, made in one.items():
@@ -37,7 +37,7 @@ def test_dart_marks_at_a_tenth_of_its_buffer():
     assert preset("dart-2020")["dcqcn"].switch[0].kmin_bytes == 22_500
 
 
-def test_a_source_is_shown_for_what_the_preset_sets_and_the_defaults_for_the_rest():
+def test_preset_sources_are_shown_and_defaults_for_the_rest():
     one = preset("hpcc-ns3")
     rows = {
         (row["component"], row["parameter"]): row["source"] for row in scheme_table(one["dcqcn"], one.sources("dcqcn"))
@@ -65,7 +65,7 @@ def test_wrong_names():
     refused(lambda: one["quick"], "parameter of scheme 'dcqcn'")
 
 
-def test_a_name_is_taken_once():
+def test_a_name_can_be_taken_only_once():
     one = Preset("mine", "a test", rate=1e9)
     one.add("quick", "dcqcn", {"ack_bytes": (60, "said")})
     refused(lambda: one.add("quick", "timely", {}), "scheme of preset 'mine' = 'quick': must not be in the preset yet")
@@ -77,14 +77,14 @@ def test_a_name_is_taken_once():
 
 
 def test_times_of_the_hpcc_simulator_are_whole_nanoseconds(engine):
-    """1,048 B take 83 ns at 100 Gb/s, not 83.84, and an ACK of 60 B takes 4: there and back over two links of 1 us."""
+    """1,048 B take 83 ns at 100 Gb/s, not 83.84, and a 60 B ACK takes 4 ns: there and back over two links of 1 us."""
     work = rdmacc.messages([("h1", "h0", 2000)])
     result = rdmacc.simulate(rdmacc.star(2), work, preset("hpcc-ns3")["dcqcn"], engine=engine)
     assert result.flows["fct_acked_ps"].tolist() == [ns(3 * 83 + 2 * 4 + 4 * 1000)]
 
 
-def test_the_hpcc_simulators_base_rtt_is_the_networks_largest():
-    """Links of 1 us there and back and payloads there: 4 links on a star, 6 on a dumbbell, 12 on a fat tree."""
+def test_the_hpcc_simulators_base_rtt_is_the_largest_of_the_network():
+    """Links of 1 us both ways, payloads one way: 4 links on a star, 6 on a dumbbell, 12 on a fat tree."""
     work = rdmacc.messages([("h0", "h1", 2000)])
     for graph, rtt_ps in (
         (rdmacc.star(2), ns(4 * 1000 + 2 * 80)),
@@ -97,7 +97,7 @@ def test_the_hpcc_simulators_base_rtt_is_the_networks_largest():
 
 @pytest.mark.parametrize(("tick", "first"), [("1ns", "h2"), ("0s", "h1")])
 def test_with_a_tick_simultaneous_arrivals_go_by_who_sent_first(engine, tick, first):
-    """Two packets reach the switch in the same instant; h2's transmission was the first to begin."""
+    """Two packets reach the switch at the same instant; h2's transmission began first."""
     work = rdmacc.messages([("h2", "h0", 1000), ("h1", "h0", 1000)])
     scheme = rdmacc.scheme("line-rate", tick_ps=tick)
     flows = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine).flows
@@ -107,7 +107,7 @@ def test_with_a_tick_simultaneous_arrivals_go_by_who_sent_first(engine, tick, fi
 RATES_BPS = {"rcc-2021": 100e9, "hpcc-ns3": 100e9, "ndp-htsim": 100e9, "roce-htsim": 100e9, "phost-yaps": 100e9,
              "uec-1.0": 100e9, "uet-htsim": 100e9, "eqds-htsim": 100e9, "ren-2021": 40e9, "igbn-2019": 40e9,
              "powertcp-ns3": 25e9, "dcqcn-2015": 40e9, "irn-2018": 40e9, "infiniband-2010": 16e9}  # fmt: skip
-"""Of the hosts' links; 10 Gb/s in the others."""
+"""Rates of the hosts' links; 10 Gb/s in the others."""
 
 DIGESTS = {
     "dart-2020": "7d0813fbcf", "dcqcn-2015": "29d8925987", "eqds-htsim": "804712e42c",
@@ -117,9 +117,9 @@ DIGESTS = {
     "rcc-2021": "2caccc1476", "ren-2021-testbed": "b7c8ec5744", "ren-2021": "03425181cd", "roce-htsim": "921513b926",
     "timely-2015": "f7d700568b", "uec-1.0": "56ff0a0614", "uet-htsim": "9ed07b5bbf", "registered": "c29954e5e8",
 }  # fmt: skip
-"""Of all that a preset sets, as read in its source, and of all parameters of the registered schemes.
+"""Digests of everything a preset sets, as read in its source, and of all parameters of the registered schemes.
 
-Where one differs, look the value up in the source that stands beside it; then take the new digest.
+If one differs, look the value up in the source given beside it, then update the digest.
 """
 
 
@@ -134,7 +134,7 @@ def digest_of(schemes):
 
 
 def test_a_papers_preset_has_the_papers_values():
-    """Nothing that it sets changes unnoticed."""
+    """No setting changes unnoticed."""
     found = {}
     for name, one in ((name, preset(name)) for name in PRESETS):
         own = {scheme: {setting.parameter for setting in one.settings(scheme)} for scheme in one}
@@ -144,7 +144,7 @@ def test_a_papers_preset_has_the_papers_values():
     assert found == DIGESTS
 
 
-def test_presets_are_of_the_papers_links_and_scale_with_others():
+def test_presets_hold_for_the_papers_links_and_scale_with_others():
     assert {name: one.line_bps for name, one in PRESETS.items()} == dict.fromkeys(PRESETS, 10e9) | RATES_BPS
     assert preset("hpcc-ns3", rate="25Gbps")["hpcc"].control[0].unit_multiple == 1
     assert preset("homa-2018", rate="100Gbps")["homa"].recovery.rtt_bytes == 97_500  # 7.8 us

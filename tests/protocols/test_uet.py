@@ -1,6 +1,6 @@
-"""Ultra Ethernet: delivery in any order, NSCC, receiver credit and path choice by hand; closed forms of whole runs.
+"""Ultra Ethernet: out-of-order delivery, NSCC, receiver credit and path choice by hand; closed forms of whole runs.
 
-Paths that are retired when a packet is lost: turns, penalties, retirement and probes by hand; planes that fail.
+Paths retired when a packet is lost: turns, penalties, retirement and probes by hand; planes that fail.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ def acked_us(result):
 # Whole runs
 
 
-def test_the_network_has_the_base_rtt_and_the_queues_of_the_simulator():
+def test_base_rtt_and_queues_are_those_of_the_simulator():
     plan = rdmacc.Simulation(tree(), rdmacc.messages([("h0", "h1", 1)]), "nscc", engine="simpy").plan
     assert plan.qp_base_rtt_ps.tolist() == [T]
     params, port, egress = UetQueue(), Port(), UetQueue.Egress()
@@ -66,7 +66,7 @@ def test_the_network_has_the_base_rtt_and_the_queues_of_the_simulator():
 
 
 @pytest.mark.parametrize("packets", [10, 100])
-def test_closed_form_of_a_message_alone(engine, packets):
+def test_closed_form_of_a_lone_message(engine, packets):
     """n 0.332 + 5 x 0.332 + 6 + 6 + 6 x 0.00512 us to the last ACK; 1 + (n - 1) / 4 ACKs and the last one."""
     result = run(rdmacc.messages([("h0", "h15", packets * PAYLOAD)]), "nscc", engine)
     assert acked_us(result)[0] == pytest.approx(packets * 0.332 + 5 * 0.332 + 12 + 6 * 0.00512, abs=1e-6)
@@ -107,7 +107,7 @@ def test_when_the_receiver_acknowledges():
     assert message.received_packets == 16
 
 
-def test_the_map_is_around_the_packet_that_caused_the_ack():
+def test_the_bitmap_surrounds_the_packet_that_caused_the_ack():
     transfer, message = transfer_of(Uet, 200, "held")
     transfer.expected_psn = 10
     for psn in (12, 100, 130):
@@ -119,7 +119,7 @@ def test_the_map_is_around_the_packet_that_caused_the_ack():
     assert (reply.map_psn, reply.map_bits) == (69, 1 << 31 | 1 << 61)
 
 
-def test_a_packet_that_was_only_late_is_not_sent_again():
+def test_a_late_packet_is_not_sent_again():
     params, qp = Uet(), queue_pair()
     transfer, message = transfer_of(Uet, 10, "acked", "lost")
     transfer.new_psn, qp.inflight_bytes = 5, 5 * PAYLOAD
@@ -153,7 +153,6 @@ class Window:
 
 
 def test_constants_of_the_simulators_network():
-    """Fact 1 of the sheet's value column."""
     window = Window()
     assert bdp(window.qp) == pytest.approx(175_284)
     assert window.sender.window == pytest.approx(262_926)
@@ -162,7 +161,7 @@ def test_constants_of_the_simulators_network():
 
 @pytest.mark.parametrize(("targets", "factor"), [(2, 0.6), (4, 0.5), (0.9, 1.0)])
 def test_cuts(targets, factor):
-    """Fact 2: 1 - 0.8 (average - D) / average, a half at most, once a base RTT."""
+    """1 - 0.8 (average - D) / average, at most a half, once per base RTT."""
     window = Window()
     sender = window.sender
     sender.average_ps = sender.delay_ps = targets * window.target
@@ -172,7 +171,7 @@ def test_cuts(targets, factor):
 
 
 def grown(adjusted_ps=0, **changes):
-    """Return a sender with a window of 100 kB, which it adjusted then."""
+    """Return a sender with a window of 100 kB after an adjustment."""
     window = Window(**changes)
     set_window(window.qp, window.sender, 100_000.0)
     window.sender.adjusted_ps = adjusted_ps
@@ -180,15 +179,15 @@ def grown(adjusted_ps=0, **changes):
 
 
 @pytest.mark.parametrize(("targets", "gained"), [(0.1901, (1 - 0.1901) * 16_740), (1.1, 23_873.7)])
-def test_growth_is_gathered_and_divided_by_the_window(targets, gained):
-    """Facts 3 and 4: a window of ACKs adds alpha D without delay (but for fast increase), fi beyond the target."""
+def test_growth_accumulates_and_is_divided_by_the_window(targets, gained):
+    """A window of ACKs adds alpha D without delay (unless fast increase applies), and fi beyond the target."""
     window = grown(us(1000), fast=0.0)
     window.answer(targets * window.target, size=100_000)
     assert window.sender.window - 100_000 == pytest.approx(gained, rel=2e-3)
 
 
 def test_fast_increase_after_a_window_without_delay():
-    """Fact 5: then x (1 + 0.25 a) each RTT."""
+    """Then x (1 + 0.25 a) per RTT."""
     window = grown(us(1000))
     window.answer(0, size=100_001)
     assert window.sender.is_fast
@@ -207,17 +206,17 @@ def test_growth_waits_for_more_than_eight_packets():
     assert windows[8] - 100_000 == pytest.approx(9 * MTU / 100_000 * 23_873.7, rel=1e-4)
 
 
-def test_the_average_delay_takes_in_an_eightieth_of_each_sample():
+def test_each_sample_contributes_an_eightieth_to_the_average_delay():
     window = Window()
     for _ in range(80):
         window.answer(us(8), marked=1)
     assert window.sender.average_ps == pytest.approx(us(8) * (1 - (79 / 80) ** 80))
     before = window.sender.average_ps
-    window.answer(2 * window.target)  # late and unmarked: a quarter of the base RTT is averaged
+    window.answer(2 * window.target)  # late but unmarked: a quarter of the base RTT enters the average
     assert window.sender.average_ps == pytest.approx(before + (T / 4 - before) / 80)
 
 
-def test_without_other_growth_a_window_gains_eta_once_in_t():
+def test_without_other_growth_a_window_gains_eta_once_per_t():
     window = grown(fair=0.0)
     gained = []
     for now in (us(1000), us(1000) + T // 2, us(1000) + T, us(1000) + T + 1):
@@ -239,8 +238,8 @@ def test_the_largest_window_follows_the_lowest_round_trip():
 
 
 @pytest.mark.parametrize(("spares", "at_last_hop", "packets"), [(0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 0)])
-def test_a_trim_at_the_last_hop_is_the_receivers_to_mind(spares, at_last_hop, packets):
-    """Fact 6: a packet less, never below one; not at the last hop beside receiver credit."""
+def test_a_trim_at_the_last_hop_is_left_to_the_receiver(spares, at_last_hop, packets):
+    """A packet less, never below one; but not at the last hop if there is receiver credit."""
     window = Window(spares_last_hop=bool(spares))
     window.answer(0, kind=NAK, at_last_hop=at_last_hop)
     assert window.sender.window == pytest.approx(262_926 - packets * MTU)
@@ -251,7 +250,7 @@ def test_a_trim_at_the_last_hop_is_the_receivers_to_mind(spares, at_last_hop, pa
 
 @pytest.mark.parametrize(("delivered", "after"), [(10_000, 10_000), (40_000, 262_926)])
 def test_quick_adapt(delivered, after):
-    """Fact 7: below an eighth of the largest window, the delivered bytes become the window."""
+    """Below an eighth of the largest window, the delivered bytes become the window."""
     window = Window()
     sender = window.sender
     sender.look_ps, sender.achieved_bytes, sender.is_triggered = us(10), delivered, 1
@@ -261,7 +260,7 @@ def test_quick_adapt(delivered, after):
 
 
 @pytest.mark.parametrize(("targets", "acts"), [(4.0, False), (4.01, True)])
-def test_quick_adapt_without_a_loss_is_for_long_delays(targets, acts):
+def test_quick_adapt_without_a_loss_needs_long_delays(targets, acts):
     window = Window()
     window.sender.look_ps, window.sender.achieved_bytes = us(10), 10_000
     window.sender.delay_ps = targets * window.target
@@ -269,7 +268,7 @@ def test_quick_adapt_without_a_loss_is_for_long_delays(targets, acts):
     assert quick_adapt(window.params, window.qp, window.sender, 0, False, us(10) + 1) == acts
 
 
-def test_marks_of_packets_in_flight_at_quick_adapt_do_not_count_again():
+def test_marks_of_packets_in_flight_at_quick_adapt_count_once():
     window = Window()
     sender = window.sender
     sender.look_ps, sender.achieved_bytes, sender.is_triggered = us(10), 10_000, 1
@@ -278,11 +277,11 @@ def test_marks_of_packets_in_flight_at_quick_adapt_do_not_count_again():
     sender.average_ps = 2 * window.target
     window.answer(2 * window.target, marked=1, now=us(12))
     assert sender.window == 10_000
-    window.answer(2 * window.target, marked=1, now=us(40))  # the second packet settles the flight
+    window.answer(2 * window.target, marked=1, now=us(40))  # the second packet accounts for all in flight
     assert sender.window < 10_000
 
 
-def test_a_timeout_takes_a_packet_off():
+def test_a_timeout_takes_a_packet_off_the_window():
     window = Window()
     window.message.timeouts = 2
     Nscc.on_send(window.qp, window.sender, window.message, window.transfer)
@@ -310,7 +309,7 @@ class Granter:
         )
 
     def pull(self, now=us(1)):
-        """Return whom the next pull goes to."""
+        """Return the queue pair that gets the next pull."""
         which = min(range(len(self.transfers)), key=lambda i: self.transfers[i].place)
         reply = packet_with(ReceiverCredit.Header)
         ReceiverCredit.on_pick(
@@ -319,8 +318,8 @@ class Granter:
         return which
 
 
-def test_pulls_go_round_and_are_paced():
-    """Facts 2 and 3: each 16,384 B, 1,323.96 ns apart at 100 Gb/s."""
+def test_pulls_are_paced_and_go_round_robin():
+    """Each is for 16,384 B, 1,323.96 ns apart at 100 Gb/s."""
     granter = Granter(2)
     granter.ask(0, 1000)
     granter.ask(1, 1000)
@@ -330,8 +329,8 @@ def test_pulls_go_round_and_are_paced():
     assert [transfer.granted for transfer in granter.transfers] == [192, 192]
 
 
-def test_grants_end_at_what_was_asked_and_slow_ones_at_the_most():
-    """Fact 6: at most 17 slow pulls for 262,926 B."""
+def test_grants_end_at_the_request_and_slow_ones_at_a_maximum():
+    """At most 17 slow pulls for 262,926 B."""
     granter = Granter(1)
     granter.ask(0, 70)
     pulls = 0
@@ -345,7 +344,7 @@ def test_grants_end_at_what_was_asked_and_slow_ones_at_the_most():
 
 
 def decided(arrivals=0, trims=0, marked=0, oversubscription=4.0, **before):
-    """Return a host's view of the core after one decision."""
+    """Return a host's estimate of the core after one decision."""
     endpoint = ReceiverCredit.Endpoint()
     for name, value in before.items():
         setattr(endpoint, name, value)
@@ -356,8 +355,8 @@ def decided(arrivals=0, trims=0, marked=0, oversubscription=4.0, **before):
     return endpoint
 
 
-def test_what_a_receiver_decides_where_the_core_is_congested():
-    """Fact 7 of the control: 10 of 100 packets trimmed: 0.1 less; all marked for long: times 0.65."""
+def test_a_receivers_decision_if_the_core_is_congested():
+    """With 10 of 100 packets trimmed, 0.1 less; with all marked for long, times 0.65."""
     assert decided(100, trims=10).core_rate == pytest.approx(0.9)
     assert decided(100, marked=100, marked_share=1.0).core_rate == pytest.approx(0.65)
     assert decided(100, marked=60).core_rate == 1.0  # the average is at the target
@@ -365,7 +364,7 @@ def test_what_a_receiver_decides_where_the_core_is_congested():
     assert decided(100, trims=100, oversubscription=200).core_rate == 0.01
 
 
-def test_without_congestion_the_rate_grows_faster_and_faster():
+def test_without_congestion_growth_accelerates():
     endpoint = decided(100, trims=50)
     rates = []
     for _ in range(4):
@@ -378,9 +377,10 @@ def test_without_congestion_the_rate_grows_faster_and_faster():
 
 
 def test_pulls_follow_the_core():
-    """Twice as far apart at half the rate; decisions about 1.5 base RTTs apart, only if a tier is oversubscribed.
+    """They are twice as far apart at half the rate. Decisions are about 1.5 base RTTs apart, if a tier is
+    oversubscribed.
 
-    They end when nothing arrives at full rate.
+    They end when nothing arrives at the full rate.
     """
     granter = Granter(1, oversubscription=4.0)
     granter.ask(0, 1000)
@@ -398,8 +398,8 @@ def test_pulls_follow_the_core():
     assert plain.endpoint.core_timer_ps == NEVER
 
 
-def test_a_sender_without_credit_repeats_its_request_ever_more_rarely():
-    """An RTS that was answered is repeated after twice the timeout, one that was lost after the timeout."""
+def test_a_sender_without_credit_repeats_its_request_with_back_off():
+    """An answered RTS is repeated after twice the timeout, a lost one after the timeout."""
     params, qp, sender = Uet(timeout_ps=us(100)), queue_pair(), Uet.Sender()
     qp.credits = 0
     transfer, message = transfer_of(Uet, 2, "acked", "lost", "held")
@@ -429,8 +429,8 @@ def test_trimmed_packets_come_first_in_eqds():
 
 
 @pytest.mark.parametrize(("contenders", "divides", "units"), [(0, True, 500), (3, True, 125), (3, False, 500)])
-def test_a_request_is_divided_by_the_queue_pairs_in_line(contenders, divides, units):
-    """Fact 5: 128,000 B of credit, in units of 256 B, with three others in line for the link."""
+def test_a_request_is_divided_by_the_waiting_queue_pairs(contenders, divides, units):
+    """128,000 B of credit, in units of 256 B, with three others waiting for the link."""
     params, qp = ReceiverCredit(divides_request=divides), queue_pair()
     transfer, message = transfer_of(ReceiverCredit, 500)
     message.size_bytes = 500 * PAYLOAD
@@ -442,7 +442,7 @@ def test_a_request_is_divided_by_the_queue_pairs_in_line(contenders, divides, un
     assert packet.credit_units == units
 
 
-def test_the_size_of_packets_is_one_parameter():
+def test_the_packet_size_is_one_parameter():
     """Windows, timers, queues and credit follow `payload_bytes`."""
     scheme = rdmacc.scheme("nscc-rccc").replace(payload_bytes=1436)
     assert not [row["parameter"] for row in rdmacc.scheme_table(scheme) if row["value"] in (4150, 4086)]
@@ -483,8 +483,7 @@ def draw(params, qp, sender, count):
     return [next_value(params, qp, sender) for _ in range(count)]
 
 
-def test_oblivious_uses_each_value_once_a_round():
-    """Fact 5."""
+def test_oblivious_uses_each_value_once_per_round():
     params, qp, sender = chooser("oblivious")
     rounds = [draw(params, qp, sender, 64) for _ in range(3)]
     assert all(sorted(one) == list(range(64)) for one in rounds)
@@ -492,7 +491,7 @@ def test_oblivious_uses_each_value_once_a_round():
 
 
 def test_reps_recycles_the_oldest_of_eight():
-    """Facts 2 and 3: nine clean ACKs without a send, then nine sends; none clean: uniform draws."""
+    """Nine clean ACKs without a send, then nine sends; with none clean, uniform draws."""
     params, qp, sender = chooser("reps")
     clean(sender, params, range(1, 10))
     assert draw(params, qp, sender, 8) == list(range(2, 10))
@@ -503,7 +502,6 @@ def test_reps_recycles_the_oldest_of_eight():
 
 
 def test_reps_freezes_and_explores():
-    """Fact 4."""
     params, qp, sender = chooser("reps")
     clean(sender, params, range(8))
     take_timeout(params, sender, us(1))
@@ -514,8 +512,8 @@ def test_reps_freezes_and_explores():
     assert sender.to_explore == 0
 
 
-def test_bitmap_passes_over_penalised_values():
-    """Fact 6: a lone value with penalty 4 is passed over at its next four visits."""
+def test_bitmap_skips_penalised_values():
+    """A lone value with penalty 4 is skipped on its next four visits."""
     params, qp, sender = chooser("bitmap", values=8)
     clean(sender, params, [3], kind=NAK)
     assert 3 not in draw(params, qp, sender, 4 * 7)
@@ -524,7 +522,7 @@ def test_bitmap_passes_over_penalised_values():
     assert sender.penalties[2] == 15
 
 
-def test_a_trim_at_the_last_hop_says_nothing_of_the_path():
+def test_a_trim_at_the_last_hop_says_nothing_about_the_path():
     params, _, sender = chooser("bitmap")
     packet, port = packet_with(PathChoice.Header), Port()
     port.link_class, packet.kind = LAST_HOP, 1
@@ -534,7 +532,7 @@ def test_a_trim_at_the_last_hop_says_nothing_of_the_path():
     assert sender.penalties[7] == 0
 
 
-def test_mixed_recycles_before_it_takes_turns():
+def test_mixed_recycles_before_taking_turns():
     params, qp, sender = chooser("mixed")
     clean(sender, params, [9, 9, 4])
     assert draw(params, qp, sender, 3) == [9, 9, 4]
@@ -552,7 +550,7 @@ def reply(sender, params, value, kind=ACK, marked=0, last_hop=0):
     Retirement.on_ack(params, sender, packet)
 
 
-def test_each_value_has_its_turn_and_each_link_its_share():
+def test_each_value_gets_its_turn_and_each_link_its_share():
     params, sender = plain(Retirement(values=16)), Retirement.Sender()
     sender.mask = 11
     taken = turns(params, sender, 160)
@@ -583,7 +581,7 @@ def test_enough_values_stay_active():
     assert set(turns(params, sender, 40)) <= {12, 13, 14, 15}
 
 
-def test_probes_go_round_and_become_seldom_until_one_is_answered():
+def test_probes_go_round_and_become_rarer_until_one_is_answered():
     params, sender = plain(Retirement(values=4, probe_ps="100us", longest_probe_ps="300us")), Retirement.Sender()
     retire(params, sender, 1, now=0)
     retire(params, sender, 2, now=0)
@@ -600,8 +598,8 @@ def test_probes_go_round_and_become_seldom_until_one_is_answered():
     assert (sender.retired[1], sender.retired[2], sender.retired_count) == (1, 0, 1)
 
 
-def test_what_left_long_before_is_lost():
-    """Packets 0 to 5 left a us apart; 2 was sent again at 20 us. One that left at 12.5 us has come: T is 4 us."""
+def test_packets_that_left_long_before_an_arrival_are_lost():
+    """Packets 0 to 5 left 1 us apart; 2 was sent again at 20 us. One that left at 12.5 us has arrived: T is 4 us."""
     params, qp, sender = Uet(reorder=2.0), QueuePair(), Uet.Sender()
     qp.base_rtt_ps = 4_000_000
     transfer, message = transfer_of(Uet, 10, "acked", "lost")
@@ -613,10 +611,10 @@ def test_what_left_long_before_is_lost():
 
 
 @pytest.mark.parametrize(("planes", "until_ps"), [(4, None), (8, None), (4, us(200))])
-def test_a_plane_that_dies_unseen_costs_its_share(engine, planes, until_ps):
-    """Routes never converge. After some round trips the other planes carry all: (n - 1) / n of the rate.
+def test_a_plane_that_dies_unnoticed_costs_its_share(engine, planes, until_ps):
+    """Routes never converge. After a few round trips the other planes carry everything, (n - 1) / n of the rate.
 
-    One that comes back is used again.
+    A plane that recovers is used again.
     """
     packets = 300 * planes if planes == 4 and until_ps is None else 4000
     network = topology.multi_plane(planes, leaves=2, spines=1, hosts_per_leaf=1)

@@ -30,7 +30,7 @@ def keys(scheme, work=None):
     return [paper.key for paper in papers_of(scheme, rdmacc.incast(["h1"], "h0", "1kB") if work is None else work)]
 
 
-def test_the_tables_know_all_that_there_is():
+def test_the_tables_are_complete():
     ours = {*_components(protocols), *_components(switch)}
     others = {kind.__name__ for kind in (Pfc, DropTail, Queueing, MarkMeter, PacketMeter)}
     assert ours | others == set(citations.COMPONENTS)
@@ -50,14 +50,14 @@ def test_a_scheme_has_the_papers_of_its_parts():
     assert keys(rdmacc.Scheme(control=Mine())) == ["hpcc"]
 
 
-def test_a_preset_adds_its_paper_also_when_its_parameters_are_changed():
+def test_a_preset_adds_its_paper_even_if_its_parameters_are_changed():
     scheme = rdmacc.preset("hpcc-ns3")["dcqcn"]
     assert keys(scheme) == ["dcqcn", "hpcc"]
     assert keys(scheme.replace(payload_bytes=1500)) == ["dcqcn", "hpcc"]
-    assert scheme == scheme.replace(preset="")  # where it is from is no difference
+    assert scheme == scheme.replace(preset="")  # its origin makes no difference
 
 
-def test_workloads_remember_where_their_sizes_are_from():
+def test_workloads_remember_the_source_of_their_sizes():
     net = rdmacc.leaf_spine(2, 2, 4)
     search = rdmacc.poisson(net, "web_search", 0.3, count=20)
     mining = rdmacc.poisson(net, SIZES["data_mining"], 0.3, count=20)

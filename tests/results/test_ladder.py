@@ -1,4 +1,4 @@
-"""Ladder diagrams: which arrows they have."""
+"""Ladder diagrams: the arrows that they show."""
 
 import matplotlib.pyplot as plt
 import pytest
@@ -40,14 +40,14 @@ def test_arrows_from_host_to_host_and_hop_by_hop():
     assert {(arrow.src, arrow.dst) for arrow in by_hop if arrow.look == "ack"} == {("h1", "s0"), ("s0", "h0")}
 
 
-def test_a_lost_packet_is_broken_half_way_at_the_slope_of_the_others():
+def test_a_lost_packets_arrow_ends_half_way_at_the_usual_slope():
     found = arrows(run(LOST_NAK))
     data, nak = (arrow for arrow in found if arrow.is_lost)
     assert (data.src, data.dst, data.reach, data.end_ps - data.begin_ps) == ("h0", "h1", 0.5, 2_419_200 // 2)
     assert (nak.src, nak.dst, nak.look) == ("h1", "h0", "nak")
 
 
-def test_a_packet_dropped_in_a_queue_ends_at_the_switch():
+def test_the_arrow_of_a_packet_dropped_in_a_queue_ends_at_the_switch():
     scheme = rdmacc.scheme("line-rate", timeout_ps="50us").replace(buffer=rdmacc.DropTail(limit_bytes="3kB"))
     work = rdmacc.incast(["h1", "h2"], "h0", "10kB")
     result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine="simpy", trace=True, until="1ms")

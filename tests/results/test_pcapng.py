@@ -19,7 +19,7 @@ QP = 16
 
 @pytest.fixture(scope="module")
 def lossy():
-    """Return the result of one message of 6 packets, the last one short, with a loss."""
+    """Return the result of one 6-packet message, the last packet short, with a loss."""
     work = rdmacc.messages([("h0", "h1", 5_002)])
     return rdmacc.simulate(
         rdmacc.topology.igbn_pair(), work, "line-rate", engine="simpy", faults=[ScriptedLoss(message=0, psn=3)],
@@ -43,7 +43,7 @@ def read(path):
 
 
 def test_each_packet_has_the_bytes_that_scapy_gives_it(marked, lossy, tmp_path):
-    """The numbers and the CRC are written into templates; scapy makes every packet by itself, its CRC included."""
+    """Numbers and CRC are written into templates; scapy builds every packet from scratch, including its CRC."""
     for result in (marked, lossy):
         write_pcapng(result, tmp_path / "x.pcapng")
         compared = set()
@@ -96,7 +96,7 @@ def test_round_trip_at_a_node(lossy, tmp_path):
     assert "ack" in set(rows["kind"])
 
 
-def test_a_lost_packet_is_seen_before_the_loss_only(lossy, tmp_path):
+def test_a_lost_packet_is_seen_only_before_the_loss(lossy, tmp_path):
     def times(**place):
         path = tmp_path / "capture.pcapng"
         write_pcapng(lossy, path, **place)
@@ -109,7 +109,7 @@ def test_a_lost_packet_is_seen_before_the_loss_only(lossy, tmp_path):
     assert times() == 3
 
 
-def test_the_snap_length_keeps_the_true_length(lossy, tmp_path):
+def test_the_snap_length_preserves_the_true_length(lossy, tmp_path):
     path = tmp_path / "snap.pcapng"
     write_pcapng(lossy, path, link=("h0", "s0"), snap_bytes=60)
     data = [packet for packet in read(path) if packet[BTH].opcode == 0x07]

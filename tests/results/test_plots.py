@@ -1,6 +1,6 @@
 """Plots: content, axes, and messages about missing data.
 
-The network in motion: what is shown agrees with probes and the trace, and a real browser plays it.
+The animation: what it shows agrees with probes and the trace, and a real browser plays it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def lines(ax):
     return {line.get_label(): line for line in ax.get_lines()}
 
 
-def test_plots_have_a_curve_for_each_thing_with_its_unit(result):
+def test_plots_have_a_curve_per_item_and_units(result):
     ax = result.plot.rates()
     assert set(lines(ax)) == {"h1 -> h0", "link s0 -> h0"}
     assert lines(ax)["h1 -> h0"].get_ydata()[0] == 100.0
@@ -56,7 +56,7 @@ COUNT = probes.field("flow", 0, "received_packets", every="50us")
 
 @pytest.fixture(scope="module")
 def others(engine):
-    """Return a later and an earlier flow between the same hosts, and one between others, under two schemes."""
+    """Return a later and an earlier flow between the same hosts, and one between other hosts, under two schemes."""
     work = rdmacc.messages([("h1", "h0", "64kB", "200us"), ("h1", "h0", "8kB", "0us"), ("h2", "h0", "8kB", "0us")])
     sampled = replace(probes.rate(0, every="3us"), name="rate 0, sampled")
     watched = [probes.rate(0), probes.rate(1), probes.rate(2), sampled, probes.queue("s0", "h0"), COUNT]
@@ -76,11 +76,11 @@ def test_a_rate_is_drawn_only_while_its_flow_is_active(others):
         assert start_ps <= time_ps.min() < start_ps + 3e6
         assert end_ps - 3e6 < time_ps.max() <= end_ps
         assert np.asarray(line.get_ydata())[0] == 100.0
-    assert result.plot.curve(COUNT)[0].min() < flows["start_ps"][0], "anything else is drawn all the time"
+    assert result.plot.curve(COUNT)[0].min() < flows["start_ps"][0], "anything else is always drawn"
 
 
-def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):
-    """h0 computes for 4 us and sends 1 MB; h1 computes for 2 us when that has come."""
+def test_a_timeline_shows_who_computes_sends_and_waits(engine, tmp_path):
+    """h0 computes for 4 us and sends 1 MB; h1 computes for 2 us once it has arrived."""
     work = rdmacc.messages(
         [
             {"src": "h0", "duration": "4us"},
@@ -98,14 +98,14 @@ def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):
         for bars in axes.collections
     ]
     assert spans == [[pytest.approx((0, 4))], [pytest.approx((4, come))], [pytest.approx((come, come + 2))]]
-    assert [bar.get_width() for bar in axes.patches] == pytest.approx([come + 2] * 2), "behind them, both wait"
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([come + 2] * 2), "afterwards, both wait"
     assert [text.get_text() for text in axes.get_yticklabels()] == ["h0", "h1"]
     assert [text.get_text() for text in axes.texts] == ["a"]
     saved = rdmacc.load(result.save(tmp_path / "run"))
     assert len(saved.plot.step(hosts=["h1"]).collections) == 1
     again = saved.plot.step()
     assert saved.job_of_host == result.job_of_host == {"h0": "a", "h1": "a"}
-    assert [text.get_text() for text in again.texts] == ["a"], "a saved result tells jobs apart"
+    assert [text.get_text() for text in again.texts] == ["a"], "a saved result distinguishes jobs"
     assert [bar.get_width() for bar in again.patches] == [bar.get_width() for bar in axes.patches]
     refused(lambda: result.plot.step(hosts=["h7"]), "h7")
 
@@ -156,7 +156,7 @@ def test_links_and_queues_agree_with_probes(recorded):
     port = result.plan.fabric.port_name
     at = next(number for number in range(result.plan.fabric.n_ports) if port(number) == "s0->h0")
     used = result.samples("utilisation s0->h0").to_numpy()
-    # a probe counts a packet when it begins, the picture while it is sent
+    # a probe counts a packet when its transmission starts, the picture while it lasts
     np.testing.assert_allclose(shown.utilisation[at, : len(used)], used, atol=1048 * 8 / 100e9 / 5e-6)
     queue = result.samples("queue s0->h0")
     assert shown.queue_bytes[at].max() == pytest.approx(queue.max(), abs=1048)

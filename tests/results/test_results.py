@@ -25,7 +25,7 @@ def incast(engine):
 
 @pytest.fixture(scope="module")
 def unfinished(engine):
-    """Return the result of a long flow, stopped on the way, and of a message that waits for it."""
+    """Return the result of a long flow, stopped before its end, and a message that waits for it."""
     work = rdmacc.messages([("h1", "h0", "1MB"), ("h1", "h0", "1kB", 0, None, (0,)), ("h2", "h0", "1kB", "1ms")])
     return rdmacc.simulate(rdmacc.star(3, **STAR), work, "line-rate", engine=engine, until="50us")
 
@@ -47,7 +47,7 @@ def test_a_result_crosses_to_another_process(incast, unfinished):
         assert str(other.summary()) == str(result.summary())
         for frame in ("flows", "ports", "probes"):
             pd.testing.assert_frame_equal(getattr(other, frame), getattr(result, frame))
-        assert str(other.explain(0)) == str(result.explain(0)), "it runs once more, from the plan"
+        assert str(other.explain(0)) == str(result.explain(0)), "it runs again, from the plan"
         assert str(pickle.loads(pickle.dumps(other)).explain(0)) == str(result.explain(0))
 
 
@@ -56,7 +56,7 @@ def test_goodput_of_a_finished_message_is_its_size_over_its_fct(incast):
         assert incast.goodput(flow) == pytest.approx(64_000 * 8e12 / fct_ps)
 
 
-def test_goodput_of_an_unfinished_message_counts_what_has_arrived(unfinished):
+def test_goodput_of_an_unfinished_message_counts_arrivals(unfinished):
     received = unfinished.outcome.messages["received_packets"][0] * 1000
     assert 0 < received < 1_000_000
     assert unfinished.goodput(0) == pytest.approx(received * 8e12 / 50e6)
@@ -68,8 +68,8 @@ def test_messages_that_wait_have_not_started(unfinished):
     assert np.isnan(unfinished.goodput(2))
 
 
-def test_transfers_have_what_protocols_keep_of_each_message(engine):
-    """Also by two components of the same field; deadlines are left out."""
+def test_transfers_hold_the_protocols_state_per_message(engine):
+    """Also if two components have the same field; deadlines are left out."""
 
     @dataclass(frozen=True, kw_only=True)
     class Counter(Component):
@@ -95,8 +95,8 @@ def test_transfers_have_what_protocols_keep_of_each_message(engine):
     assert not [name for name in transfers if "timer" in name or name == "retries"]
 
 
-def test_a_summary_says_that_a_load_came_late(engine):
-    """Ten messages start within 9 us and share a link that takes 80 us for them: a ninth arrives while they start."""
+def test_a_summary_reports_a_late_load(engine):
+    """Ten messages start within 9 us on a link that takes 80 us for them: by the last start, a ninth has arrived."""
     work = rdmacc.messages([(f"h{i}", "h0", "100kB", f"{i}us") for i in range(1, 11)])
     summary = rdmacc.simulate(rdmacc.star(11), work, "line-rate", engine=engine).summary()
     assert summary.offered_bps == pytest.approx(900_000 * 8 / 9e-6)
@@ -106,7 +106,7 @@ def test_a_summary_says_that_a_load_came_late(engine):
 
 
 def test_a_window_counts_the_messages_that_start_in_it(engine):
-    """Three messages alone on their way, at 0, 100 and 200 us: each takes as long as the others."""
+    """Three messages that never meet, at 0, 100 and 200 us: all take equally long."""
     work = rdmacc.messages([("h1", "h0", "10kB"), ("h1", "h0", "20kB", "100us"), ("h1", "h0", "40kB", "200us")])
     result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine)
     whole, middle, late = result.summary(), result.summary(("50us", "150us")), result.summary(("100us", "1ms"))

@@ -1,4 +1,4 @@
-"""Saved results come back, and anything but a result is refused."""
+"""Saved results can be loaded, and anything else is refused."""
 
 import contextlib
 import copy
@@ -30,15 +30,15 @@ def result(engine):
 
 
 @pytest.mark.parametrize("name", ["flows", "transfers", "probes", "ports", "buffers"])
-def test_every_frame_comes_back(result, tmp_path, name):
+def test_every_frame_is_restored(result, tmp_path, name):
     back = rdmacc.load(result.save(tmp_path / "run"))
     pd.testing.assert_frame_equal(getattr(back, name), getattr(result, name), check_dtype=False)
 
 
-def test_numbers_and_plots_come_back(result, tmp_path):
+def test_numbers_and_plots_are_restored(result, tmp_path):
     folder = result.save(tmp_path / "run")
     content = json.loads((folder / "result.json").read_text())
-    (folder / "result.json").write_text(json.dumps(dict(reversed(content.items()))))  # another order says the same
+    (folder / "result.json").write_text(json.dumps(dict(reversed(content.items()))))  # another order is equivalent
     back = rdmacc.load(folder)
     assert str(back.summary()) == str(result.summary())
     assert back.counters.to_dict() == result.counters.to_dict()
@@ -51,12 +51,12 @@ def test_numbers_and_plots_come_back(result, tmp_path):
     refused(lambda: back.plot.ladder(), "a saved result has no trace")
 
 
-def test_names_of_one_kind_stay_as_they_are():
+def test_names_of_one_type_stay_as_they_are():
     frame = pd.DataFrame({"host": pd.Series([7, 8], dtype=object), "peer": ["a", None], "mixed": [7, "a"]})
     pd.testing.assert_frame_equal(_storable(frame), frame.assign(mixed=["7", "a"]))
 
 
-def test_names_of_any_kind_become_text(engine, tmp_path):
+def test_names_of_mixed_types_become_strings(engine, tmp_path):
     graph = nx.relabel_nodes(rdmacc.star(3), {"h1": 1, "h2": ("rack", 2)})
     work = rdmacc.messages([(1, "h0", "1kB"), (("rack", 2), "h0", "1kB")])
     result = rdmacc.simulate(
@@ -67,7 +67,7 @@ def test_names_of_any_kind_become_text(engine, tmp_path):
     assert back.plot.queues().get_lines()
 
 
-def test_a_result_is_not_replaced_by_mistake(result, tmp_path):
+def test_a_result_is_not_overwritten_by_mistake(result, tmp_path):
     folder = result.save(tmp_path / "run")
     refused(lambda: result.save(folder), "replace=True")
     assert result.save(folder, replace=True) == folder
@@ -77,7 +77,7 @@ def test_a_result_is_not_replaced_by_mistake(result, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["no json", "other format", "cut", "no frame", "changed", "pipe", "folder"])
-def test_what_is_no_result_is_refused(result, tmp_path, damage):
+def test_anything_but_a_result_is_refused(result, tmp_path, damage):
     folder = result.save(tmp_path / "run")
     about = folder / "result.json"
     if damage == "no json":
@@ -86,7 +86,7 @@ def test_what_is_no_result_is_refused(result, tmp_path, damage):
         about.write_text(about.read_text().replace(f'"format": {FORMAT}', '"format": 9'))
     elif damage == "cut":
         about.write_text(about.read_text()[:50])
-    elif damage == "changed":  # a number, by somebody who thinks nobody will see
+    elif damage == "changed":  # a single number, edited in the file
         content = json.loads(about.read_text())
         content["summary"]["drops"] += 1
         about.write_text(json.dumps(content))
@@ -101,7 +101,7 @@ def test_what_is_no_result_is_refused(result, tmp_path, damage):
     refused(lambda: rdmacc.load(folder), "a folder that Result.save wrote")
 
 
-def test_another_run_replaces_the_whole_and_touches_no_file_of_others(result, tmp_path, monkeypatch):
+def test_another_run_replaces_the_whole_result_and_no_other_files(result, tmp_path, monkeypatch):
     folder = result.save(tmp_path / "run")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -120,7 +120,7 @@ def test_another_run_replaces_the_whole_and_touches_no_file_of_others(result, tm
 
 
 def places(value, path=()):
-    """Yield the place of each part of what JSON holds."""
+    """Yield the path to each part of a JSON document."""
     yield path
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
@@ -129,7 +129,7 @@ def places(value, path=()):
 
 @pytest.mark.parametrize("engine", ["simpy"], indirect=True, scope="session")
 @pytest.mark.parametrize("third", mostly_at_night(range(3), every=3))
-def test_a_field_of_another_type_is_our_error(result, tmp_path, third):
+def test_a_field_of_the_wrong_type_is_a_config_error(result, tmp_path, third):
     folder = result.save(tmp_path / "run")
     about = folder / "result.json"
     content = json.loads(about.read_text())
@@ -142,7 +142,7 @@ def test_a_field_of_another_type_is_our_error(result, tmp_path, third):
             for key in path[:-1]:
                 place = place[key]
             place[path[-1]] = other
-            del changed["digest"]  # as somebody would who knows how it is made
+            del changed["digest"]  # as someone who knows the format would
             text = json.dumps(changed, sort_keys=True, separators=(",", ":"))
             about.write_text(json.dumps({**changed, "digest": hashlib.sha256(text.encode()).hexdigest()}))
             tried += 1
@@ -151,7 +151,7 @@ def test_a_field_of_another_type_is_our_error(result, tmp_path, third):
     assert tried > 33
 
 
-def test_flows_have_columns_in_units_to_read(result):
+def test_flows_have_columns_in_readable_units(result):
     flows = result.flows
     assert flows["fct_us"][0] == flows["fct_ps"][0] / 1e6
     assert flows["goodput_gbps"][0] == flows["goodput_bps"][0] / 1e9

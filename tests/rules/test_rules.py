@@ -1,11 +1,9 @@
-"""The rules of buffers, PFC, classes and credits by hand, at their boundaries: as Python calls them, and compiled.
+"""The rules of buffers, PFC, classes and credits, worked out by hand at their boundaries, in Python and compiled.
 
-The rules of messages, queue pairs and packets by hand, at their boundaries.
+The rules of messages, queue pairs and packets, likewise but only in Python: the kernel compiles the same functions, and
+the engines' agreement shows that they do the same there.
 
-As Python calls them: the kernel compiles the same functions (`tests.rules.test_rules`), and the engines' agreement
-shows that they do the same there.
-
-Ranks of simultaneous events: with a tick by order, then class, then number, and back to what they are without.
+Ranks of simultaneous events: with a tick by order, then class, then number, and back to the ranks without.
 """
 
 from types import FunctionType, SimpleNamespace
@@ -50,7 +48,7 @@ from rdmacc.switch.queueing import ROUTINGS, Queueing
 
 
 class SwitchRow(Routing, SharedBuffer):
-    """As both engines' switches."""
+    """A switch as in both engines."""
 
 
 class PortRow(Port, Transmitter, ClassTurns, TokenBucket):
@@ -68,7 +66,7 @@ PLAIN = {
 
 @pytest.fixture(params=["plain", "compiled"])
 def side(request):
-    """Rules and records as one of the engines has them."""
+    """Rules and records of one of the engines."""
     is_compiled = request.param == "compiled"
 
     def make(kind, **values):
@@ -94,7 +92,7 @@ def side(request):
     return SimpleNamespace(make=make, params=params, **found)
 
 
-def test_each_rule_is_compiled_from_the_one_that_python_calls():
+def test_each_rule_is_compiled_from_the_python_function():
     found = {name: value.py_func for name, value in vars(rules).items() if hasattr(value, "py_func")}
     compiled = {name: rule for name, rule in found.items() if rule.__module__ != rules.__name__}
     assert compiled == PLAIN
@@ -116,7 +114,7 @@ POLICY = Pfc(alpha=0.5, reserve_bytes=1000, xon_offset_bytes=500)
         (1999, 0, 8000, False),  # takes 999 of the shared pool; the threshold is (10,000 - 8,000) / 2 = 1,000
         (2000, 0, 8000, True),  # reached
         (1000, 0, 9999, False),
-        (1000, 0, 10_000, True),  # nothing is free: the threshold is 0
+        (1000, 0, 10_000, True),  # nothing is free, so the threshold is 0
         (0, 1, 0, True),  # something is in the headroom
     ],
 )
@@ -133,12 +131,12 @@ def test_pause_when_the_threshold_is_reached(side, ingress, headroom, used, expe
         (1500, 0, 8000, True),  # 500 taken + 500 = 1,000, exactly the threshold: resume
         (1501, 0, 8000, False),
         (1500, 0, 8002, False),  # the threshold is 999
-        (1500, 1, 8000, False),  # the headroom comes first
-        (1000, 0, 10_000, True),  # only reserve: resume although nothing of the pool is free
+        (1500, 1, 8000, False),  # the headroom must empty first
+        (1000, 0, 10_000, True),  # only the reserve is used: resume although the pool has nothing free
         (1001, 0, 10_000, False),
     ],
 )
-def test_resume_at_the_threshold_less_the_offset_exactly(side, ingress, headroom, used, expected):
+def test_resume_exactly_at_the_threshold_minus_the_offset(side, ingress, headroom, used, expected):
     switch = side.make("switch", shared_bytes=10_000, shared_used=used)
     account = side.make("account", ingress_bytes=ingress, headroom_used=headroom)
     assert side.may_resume(side.params(POLICY), switch, account) == expected
@@ -165,7 +163,7 @@ def test_a_static_threshold_ignores_the_free_pool(side, used, ingress, headroom,
     assert side.may_resume(side.params(STATIC), switch, account) == resumes
 
 
-def test_what_a_static_threshold_turns_away_goes_to_the_headroom(side):
+def test_packets_beyond_a_static_threshold_go_to_the_headroom(side):
     policy = side.params(STATIC)
     switch = side.make("switch", shared_bytes=10_000)
     account = side.make("account", headroom_bytes=1500)
@@ -176,7 +174,7 @@ def test_what_a_static_threshold_turns_away_goes_to_the_headroom(side):
     assert (switch.shared_used, switch.used_bytes) == (2000, 4500)
 
 
-def test_a_port_obeys_and_counts_the_time_that_any_class_is_paused(side):
+def test_a_port_obeys_and_counts_the_time_in_which_any_class_is_paused(side):
     port = side.make("port")
     frames = [(10, PAUSE, 4), (20, PAUSE, 5), (30, RESUME, 4), (40, RESUME, 4), (50, RESUME, 5)]
     resumed = []
@@ -195,7 +193,7 @@ def test_a_port_obeys_and_counts_the_time_that_any_class_is_paused(side):
 def test_drop_tail_up_to_the_threshold_and_the_pool(side):
     policy = side.params(DropTail(alpha=1.0))
     switch = side.make("switch", shared_bytes=10_000, used_bytes=6000)
-    assert not side.admit_lossy(policy, switch, 3001, 1000)  # a queue of 4,001; 4,000 are free
+    assert not side.admit_lossy(policy, switch, 3001, 1000)  # a queue of 4,001, but only 4,000 free
     assert switch.used_bytes == 6000
     assert side.admit_lossy(policy, switch, 3000, 1000)
     assert (switch.used_bytes, switch.peak_bytes) == (7000, 7000)
@@ -207,7 +205,7 @@ def test_drop_tail_up_to_the_threshold_and_the_pool(side):
     assert side.admit_lossy(limited, switch, 1000, 1000)
 
 
-def test_lossless_fills_reserve_then_pool_then_headroom_and_empties_in_the_opposite_order(side):
+def test_lossless_fills_reserve_pool_and_headroom_and_empties_in_reverse(side):
     policy = side.params(POLICY)
     switch = side.make("switch", shared_bytes=1500)
     account = side.make("account", headroom_bytes=1000)
@@ -252,7 +250,7 @@ def test_strict_priority(side):
     assert choices(side, Queueing(), [{2, 3}, {3, 9}, {9}, {0, 9}]) == [2, 3, 9, 0]
 
 
-def test_weighted_round_robin_counts_only_while_both_wait(side):
+def test_weighted_round_robin_counts_only_while_both_classes_wait(side):
     both, alone = {CONTROL, DATA_CLASS}, {CONTROL}
     served = choices(side, Queueing(wrr_ratio=2), [both, alone, both, both, both, both, both])
     assert served == [CONTROL, CONTROL, CONTROL, DATA_CLASS, CONTROL, CONTROL, DATA_CLASS]
@@ -262,7 +260,7 @@ def test_lanes_take_turns_and_control_goes_first(side):
     lanes = {3, 4, 5}
     served = choices(side, Queueing(lanes=3), [lanes, lanes, {2, *lanes}, lanes, lanes, {3, 5}, {3, 5}, {6}])
     assert served == [3, 4, 2, 5, 3, 5, 3, 6]
-    assert choices(side, Queueing(lanes=2), 4 * [lanes]) == [3, 4, 3, 4]  # 5 is no lane, and waits for both
+    assert choices(side, Queueing(lanes=2), 4 * [lanes]) == [3, 4, 3, 4]  # class 5 is not a lane and waits for both
     assert choices(side, Queueing(lanes=2, first_lane=4), [{4, 5}, {4, 5}, lanes, {4, 5}]) == [4, 5, 3, 4]
 
 
@@ -281,24 +279,24 @@ def test_credits_wait_for_their_tokens(side):
     assert side.credit_ready_ps(queueing, port, 84, ready - 2) > ready - 2
     assert side.credit_ready_ps(queueing, port, 84, ready) == ready
     assert side.credit_ready_ps(queueing, port, 84, 10**9) == 10**9
-    assert port.credit_tokens == 168.0  # a full bucket holds no more
+    assert port.credit_tokens == 168.0  # a full bucket takes no more
 
 
 # The rules of messages, queue pairs and packets by hand, at their boundaries
 
 
 class Message(state.Message, MessageProgress):
-    """As both engines' messages."""
+    """A message as in both engines."""
 
 
 class QueuePair(state.QueuePair, QueuePairUse):
-    """As both engines' queue pairs."""
+    """A queue pair as in both engines."""
 
     pace_timer_armed: int
 
 
 class TransitPacket(state.Packet, Transit):
-    """As both engines' packets."""
+    """A packet as in both engines."""
 
 
 class TransmittingPort(state.Port, Transmitter):
@@ -316,7 +314,7 @@ def record(make, /, **values):
 # Progress of messages
 
 
-def test_a_delay_before_the_start_comes_once():
+def test_a_start_delay_applies_once():
     message = record(Message)
     assert progress.starts_later(message, 50, 100)
     assert not progress.starts_later(message, 50, 150)
@@ -327,12 +325,12 @@ def test_a_delay_before_the_start_comes_once():
 # Pacing
 
 
-def test_the_next_packet_starts_when_the_last_has_passed_at_its_rate():
+def test_the_next_packet_starts_when_the_last_one_is_through_at_the_pacing_rate():
     qp, agenda = record(QueuePair, rate_bps=10e9, last_start_ps=1000), SimpleNamespace(tick_ps=0)
     assert pacing.next_start_ps(agenda, qp, 70) == 70  # the first one
     qp.last_wire_bytes = 100
     assert pacing.next_start_ps(agenda, qp, 70) == 1000 + 80_000
-    assert pacing.next_start_ps(SimpleNamespace(tick_ps=1000), qp, 70) == 1000 + 79_000  # cut as ns-3 cuts
+    assert pacing.next_start_ps(SimpleNamespace(tick_ps=1000), qp, 70) == 1000 + 79_000  # truncated as in ns-3
     qp.rate_bps = 0.0
     assert pacing.next_start_ps(agenda, qp, 70) == NEVER
 
@@ -341,7 +339,7 @@ def test_the_next_packet_starts_when_the_last_has_passed_at_its_rate():
     ("start", "busy_until", "state", "timer"),
     [(NEVER, 0, IDLE, NEVER), (50, 0, READY, NEVER), (80, 80, READY, NEVER), (81, 80, PACING, 81)],
 )
-def test_a_queue_pair_waits_for_its_turn_or_for_its_pacing_time(start, busy_until, state, timer):
+def test_a_queue_pair_waits_for_its_turn_or_its_pacing_time(start, busy_until, state, timer):
     qp = record(QueuePair)
     assert pacing.wait_for_turn(qp, start, busy_until, 50) == state
     assert (qp.state, qp.pace_timer_ps) == (state, timer)
@@ -386,7 +384,7 @@ def test_with_a_tick_a_transmission_may_end_later_in_its_instant(tick, order, no
 # Routing
 
 
-def test_ways_are_numbered_as_the_parameter_lists_them():
+def test_routing_modes_are_numbered_as_the_parameter_lists_them():
     assert (
         tuple(
             name.lower().replace("_", "-")
@@ -399,7 +397,7 @@ def test_ways_are_numbered_as_the_parameter_lists_them():
     )
 
 
-def test_the_sender_says_the_way_and_leaves_the_quotient_to_the_next_switch():
+def test_the_sender_picks_the_port_and_leaves_the_quotient_to_the_next_switch():
     packet = record(TransitPacket, path=11)
     ways = [routing.way_by_packet(routing.SOURCE, None, packet, 0, count) for count in (4, 3, 2)]
     assert ways == [3, 2, 0]
@@ -410,7 +408,7 @@ def test_the_sender_says_the_way_and_leaves_the_quotient_to_the_next_switch():
     [(3, IN_NETWORK, 0, True), (1, IN_NETWORK, 0, False), (2, IN_NETWORK, 0, False), (3, LAST_HOP, 0, False),
      (3, IN_NETWORK, 1, False)],
 )  # fmt: skip
-def test_a_packet_is_deflected_to_another_switch_by_a_link_that_works(number, link_class, is_down, expected):
+def test_a_packet_is_deflected_to_another_switch_over_a_working_link(number, link_class, is_down, expected):
     port = record(TransmittingPort, number=number, link_class=link_class, is_down=is_down)
     assert routing.is_deflection_port(port, 1, 2) == expected
 
@@ -432,7 +430,7 @@ def rank_of(event, ticks):
 
 @example(LAST, (1, 1, 1))
 @given(EVENTS, EVENTS)
-def test_with_a_tick_the_order_counts_first_and_nothing_is_lost(one, other):
+def test_with_a_tick_the_order_comes_first_and_no_information_is_lost(one, other):
     assert (rank_of(one, WITH) < rank_of(other, WITH)) == (one < other)
     assert rank_without_order(WITH, rank_of(one, WITH)) == rank_of(one, WITHOUT)
     assert 0 < rank_of(one, WITH) < 2**63

@@ -1,6 +1,6 @@
 """Schemes: composition, registered names, parameters by name, their table.
 
-Classes of evidence: what a parameter's value rests on.
+Classes of evidence: the basis of a parameter's value.
 """
 
 import pickle
@@ -19,7 +19,7 @@ from tests.support import refused
 
 
 def test_schemes_are_values():
-    """Two of the same name are equal, hash alike, survive pickling, and show their parts."""
+    """Two of the same name are equal, have equal hashes, survive pickling, and show their parts in the repr."""
     for name in SCHEMES:
         one, two = scheme(name), scheme(name)
         assert one == two
@@ -29,7 +29,7 @@ def test_schemes_are_values():
         assert "payload_bytes=7" in repr(one.replace(payload_bytes=7))
 
 
-def test_queue_pairs_are_shared_by_need_or_by_choice():
+def test_queue_pairs_are_shared_if_needed_or_chosen():
     assert scheme("dcqcn", connection="pair").is_pairwise
     assert not scheme("dasr", connection="message").is_pairwise
     refused(lambda: scheme("dcqcn", connection="kept"), "connection = 'kept'", "one of auto, message, pair")
@@ -48,7 +48,7 @@ def test_replace_finds_the_owner():
     assert (original.control[0].g, original.name) == (1 / 256, "dcqcn")
 
 
-def test_replace_takes_whole_components():
+def test_replace_accepts_whole_components():
     changed = scheme("dcqcn", buffer=DropTail(), control=LineRate(), switch=())
     assert changed.components == (GoBackN(), LineRate())
     assert changed.replace(**{"DropTail.alpha": 0.25}).buffer == DropTail(alpha=0.25)
@@ -76,7 +76,7 @@ def test_ambiguous_and_unknown_names():
         ("dcqcn", "Dcqcn.kmin_bytes", "did you mean 'kmin_bytes'"),
     ],
 )
-def test_a_name_that_could_set_something_else_is_refused_with_what_was_meant(name, parameter, meant):
+def test_an_ambiguous_name_is_refused_with_a_suggestion(name, parameter, meant):
     with pytest.raises(ConfigError) as caught:
         scheme(name, **{parameter: 1})
     assert caught.value.field == f"parameter of scheme {name!r}"
@@ -130,8 +130,8 @@ def test_the_table_lists_every_parameter_with_its_source():
     [(name, feature) for name in ("dcqcn", "infiniband-cc") for feature in ("ecn", "cnp", "pfc")]
     + [("dasr", "ecn"), ("nscc", "ecn"), ("polo", "ecn"), ("line-rate", "pfc")],
 )
-def test_a_scheme_without_a_feature_has_nothing_of_it(name, features):
-    """Of an incast into a small buffer, which marks, pauses and notifies under the whole scheme."""
+def test_a_scheme_without_a_feature_shows_no_trace_of_it(name, features):
+    """An incast into a small buffer, which causes marks, pauses and notifications under the full scheme."""
     network = rdmacc.star(9, buffer="600kB")
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "150kB")
     found = []
@@ -144,7 +144,7 @@ def test_a_scheme_without_a_feature_has_nothing_of_it(name, features):
     assert found[0] > 0 == found[1]
 
 
-def test_only_what_a_scheme_has_can_be_left_out():
+def test_only_existing_features_can_be_left_out():
     assert scheme("dcqcn").without() == scheme("dcqcn")
     assert scheme("dcqcn").without("pfc", "ecn") == scheme("dcqcn").without("ecn", "pfc")
     for name, feature in (("nscc", "pfc"), ("hpcc", "ecn"), ("hpcc", "cnp")):
@@ -182,5 +182,5 @@ def test_only_what_a_scheme_has_can_be_left_out():
         ("6; assumed: for each port", "assumed"),
     ],
 )
-def test_the_class_follows_from_the_words(source, expected):
+def test_the_class_follows_from_the_wording(source, expected):
     assert evidence_of(source) == expected

@@ -1,4 +1,4 @@
-"""The shared buffer: the dynamic threshold of Choudhury and Hahne, tail drop, and no switch holds more than it has.
+"""The shared buffer: Choudhury and Hahne's dynamic threshold, tail drop, and no switch holds more than its buffer.
 
 Theory: n queues under constant overload settle at q = alpha B / (1 + n alpha), leaving B / (1 + n alpha) free.
 """
@@ -16,7 +16,7 @@ from tests.support import WIRE, check_conservation, line_rate, samples, spokes, 
 
 
 def overloaded(n, buffer, starts=None):
-    """Return n senders at 100 Gb/s, each with a receiver of its own at 100 Mb/s, and endless messages."""
+    """Return n senders at 100 Gb/s, a 100 Mb/s receiver for each, and endless messages."""
     graph = spokes([100e9] * n + [1e8] * n, buffer=buffer)
     starts = starts or [0] * n
     rows = [(f"h{i}", f"h{n + i}", "100MB", starts[i]) for i in range(n)]
@@ -32,7 +32,7 @@ def queues(n):
     [(1.0, 1, 1 / 2), (1.0, 2, 1 / 3), (1.0, 4, 1 / 5), (1 / 8, 1, 1 / 9), (1 / 8, 4, 1 / 12), (8.0, 1, 8 / 9)],
 )
 def test_equally_congested_queues_settle_at_the_fixed_point(engine, alpha, n, share):
-    """Fact 1: each queue holds alpha B / (1 + n alpha), within the packet that does not fit any more."""
+    """Each queue holds alpha B / (1 + n alpha), to within the packet that no longer fits."""
     buffer = 200_000
     graph, work = overloaded(n, buffer)
     scheme = line_rate(buffer=DropTail(alpha=alpha))
@@ -46,8 +46,8 @@ def test_equally_congested_queues_settle_at_the_fixed_point(engine, alpha, n, sh
     check_conservation(result)
 
 
-def test_a_new_queue_takes_the_old_ones_share_only_as_they_drain(engine):
-    """Fact 2: the old queue stands above the new threshold and accepts nothing until it has drained below it."""
+def test_a_new_queue_gets_the_old_ones_share_only_as_they_drain(engine):
+    """The old queue is above the new threshold and accepts nothing until it has drained below it."""
     buffer = 120_000
     graph, work = overloaded(2, buffer, starts=[0, us(50)])
     scheme = line_rate(buffer=DropTail(alpha=1.0))
@@ -77,7 +77,7 @@ def test_the_limit_counts_the_arriving_packet(engine, limit, queued):
     is_lossless=st.booleans(),
 )
 def test_a_switch_never_holds_more_than_its_buffer(engine, alpha, n, buffer, is_lossless):
-    """Whatever alpha is: a lossless pool is not overdrawn either when many ingresses find their reserve free."""
+    """For any alpha. A lossless pool is not overdrawn either when many ingresses find their reserve free."""
     policy = Pfc(alpha=alpha, headroom_bytes=40_000) if is_lossless else DropTail(alpha=alpha)
     total = buffer + (2 * n * (40_000 + 4096) if is_lossless else 0)
     graph, work = overloaded(n, total, starts=[i * us(1) for i in range(n)])
@@ -96,13 +96,13 @@ def test_a_switch_never_holds_more_than_its_buffer(engine, alpha, n, buffer, is_
 
 
 def test_peak_buffer_of_an_incast_by_hand(engine):
-    """n packets meet at one port: one leaves at once, n - 1 are held (and the one that arrived is counted in)."""
+    """n packets meet at one port: one leaves at once, n - 1 are held (including the one just arrived)."""
     graph = rdmacc.star(9)
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", 1000)
     result = rdmacc.simulate(graph, work, "line-rate", engine=engine)
     assert result.counters.peak_queue_bytes == 7 * WIRE
     assert result.buffers["peak_bytes"].tolist() == [7 * WIRE]
     result = rdmacc.simulate(graph, work.assign(size_bytes=2000), "line-rate", engine=engine)
-    # The second wave arrives at the instant at which the first packet is through: 7 + 8 held, then one leaves.
+    # The second wave arrives just as the first packet is through: 7 + 8 are held, then one leaves.
     assert result.buffers["peak_bytes"].tolist() == [15 * WIRE]
     assert result.flows["fct_ps"].max() == transmission(WIRE, 100e9) * 17 + us(2)

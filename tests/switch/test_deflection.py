@@ -19,13 +19,13 @@ LANES = Queueing(lanes=5)
 
 
 class Table:
-    """A switch that the test sends packets through."""
+    """A switch through which the test sends packets."""
 
     def __init__(self, **options):
         self.part, self.chip = FlowDeflection(**options), FlowDeflection.Chip()
 
     def route(self, number, psn, tokens=4, queue=20_000, packets=3, where=IN_NETWORK, drawn=7):
-        """Return the port that a packet is sent to, None for its route; and the packet."""
+        """Return the port to which a packet is sent (None for its route), and the packet."""
         port, other, message, packet = Port(), Port(), Message(), packet_with(FlowDeflection.Header)
         port.queue_bytes, port.link_class, other.number = queue, where, drawn
         message.number, message.packets = number, packets
@@ -54,14 +54,14 @@ def test_only_the_first_packet_decides():
     assert table.route(1, 0, queue=15_001)[0] == 7
 
 
-def test_each_visit_has_an_entry_of_its_own():
+def test_each_visit_has_its_own_entry():
     table = Table()
     assert table.route(1, 0, tokens=4, drawn=7)[0] == 7
     assert table.route(1, 0, tokens=3, drawn=9)[0] == 9  # it came back
     assert table.route(1, 1, tokens=4)[0] == 7
     assert table.route(1, 1, tokens=3)[0] == 9
     assert table.route(1, 2, tokens=4)[0] == 7
-    assert table.route(1, 2, tokens=3)[0] == 9  # the first pass of the end packet did not free this
+    assert table.route(1, 2, tokens=3)[0] == 9  # the end packet's first pass did not free this
 
 
 def test_eight_entries_and_no_more():
@@ -121,7 +121,7 @@ def test_each_valley_leads_to_the_next_lane_as_far_as_there_are_any(way, lanes):
 
 @pytest.mark.parametrize("graph", [topology.fat_tree(4), rdmacc.leaf_spine(4, 3, 4)])
 def test_shortest_paths_go_up_and_then_down_from_every_switch(graph):
-    """So a deflection, wherever it leads, costs one valley at most."""
+    """So a deflection, wherever it leads, costs at most one valley."""
     fabric = Fabric.from_graph(graph)
     climbs = {
         (int(fabric.port_node[port]), int(fabric.port_peer[port])): int(fabric.port_climbs[port])
@@ -159,7 +159,7 @@ def random_messages(hosts, count, size, window_ps, seed=1):
 
 @pytest.mark.slow
 def test_packets_stay_in_order(engine):
-    """Lossless and in order: not one packet is discarded or sent twice, though many messages are deflected."""
+    """Lossless and in order: no packet is discarded or sent twice, although many messages are deflected."""
     graph = topology.fat_tree(4, rate="10Gbps")
     work = random_messages(topology.hosts(graph), 300, 60_000, 200_000_000)
     result = rdmacc.simulate(graph, work, deflecting(threshold="5kB"), engine=engine)
@@ -171,7 +171,7 @@ def test_packets_stay_in_order(engine):
 
 
 def ring():
-    """Return five switches in a ring, a host at each: its only shortest paths over two links form a cycle."""
+    """Return five switches in a ring with a host each, whose only shortest paths over two links form a cycle."""
     graph = nx.Graph(name="ring")
     for i in range(5):
         topology.add_switch(graph, f"s{i}", "300kB")
@@ -182,8 +182,8 @@ def ring():
     return graph
 
 
-def test_the_cyclic_example_is_reported_and_lanes_open_the_circle(engine):
-    """Nothing is deflected (the messages are long): it is the routes that go down and up again."""
+def test_the_cyclic_example_is_reported_and_lanes_break_the_cycle(engine):
+    """Nothing is deflected, as the messages are long: the routes themselves go down and up again."""
     work = rdmacc.messages([(f"h{i}", f"h{(i + 2) % 5}", 2_000_000) for i in range(5)])
     with pytest.raises(DeadlockError) as caught:
         rdmacc.simulate(ring(), work, deflecting(False, alpha=0.01), engine=engine)
@@ -194,7 +194,7 @@ def test_the_cyclic_example_is_reported_and_lanes_open_the_circle(engine):
 
 
 def crowded(seed, lanes):
-    """Run a small network with buffers so small that most links are paused most of the time."""
+    """Run a small network with tiny buffers, so that most links are paused most of the time."""
     graph = rdmacc.leaf_spine(4, 3, 4)
     for name in topology.switches(graph):
         graph.nodes[name]["buffer_bytes"] = 1_400_000 if lanes else 700_000

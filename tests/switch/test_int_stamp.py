@@ -1,4 +1,4 @@
-"""INT records: each hop's values, units and wraps, and the copy in the reply."""
+"""INT records: each hop's values, units and wrap-around, and the copy in the reply."""
 
 from dataclasses import dataclass
 
@@ -28,14 +28,14 @@ def data():
 
 
 def test_header_is_42_bytes():
-    """Fact 2: 2 bytes and 8 for each of 5 hops."""
+    """2 bytes, and 8 for each of 5 hops."""
     packet = data()
     IntStamp.on_send(IntStamp(), packet)
     assert packet.wire_bytes - 1048 == 42 == 2 + 8 * HOPS
 
 
 def test_rate_of_a_saturated_link_is_exact():
-    """Fact 1: 1,090 bytes in 87.2 ns are 100 Gb/s."""
+    """1,090 bytes in 87.2 ns are 100 Gb/s."""
     one, two = data(), data()
     stamp(IntStamp(), one, now=10**6, tx=5_000)
     stamp(IntStamp(), two, now=10**6 + 87_200, tx=6_090)
@@ -44,7 +44,7 @@ def test_rate_of_a_saturated_link_is_exact():
 
 
 def test_quantised_counter_reads_two_or_three_units():
-    """Fact 1: with units of 512 bytes one packet of 1,090 reads as 1,024 or 1,536."""
+    """With units of 512 bytes a packet of 1,090 reads as 1,024 or 1,536."""
     found = set()
     for tx in range(0, 2000, 13):
         one, two = data(), data()
@@ -55,15 +55,14 @@ def test_quantised_counter_reads_two_or_three_units():
 
 
 @pytest.mark.parametrize(("multiple", "tx", "queue"), [(1, 768, 960), (2, 768, 960), (5, 640, 800)])
-def test_units_are_so_many_times_as_large(multiple, tx, queue):
-    """Of 128 and 80 bytes: 1,023 sent and 1,039 queued are rounded to whole units."""
+def test_units_are_multiples(multiple, tx, queue):
+    """With units of 128 and 80 bytes, 1,023 sent and 1,039 queued are rounded to whole units."""
     packet = data()
     stamp(IntStamp(unit_multiple=multiple), packet, tx=895, queue=1039)
     assert (packet.int_tx_bytes[0], packet.int_queue_bytes[0]) == (tx, queue)
 
 
 def test_wraps():
-    """Facts 3 and 4."""
     assert elapsed_ps(1, 16_777_200_000, 100_000) == 116_000
     one, two = data(), data()
     stamp(IntStamp(unit_multiple=1), one, now=2**24 * 1000 - 16_000, tx=2**27 - 128, queue=79)
@@ -90,7 +89,7 @@ class Reader(Component):
     """Keeps the values of the last two ACKs."""
 
     class Sender(Record):
-        """Of hop 1."""
+        """Values of hop 1."""
 
         hops = Int()
         sent = Int()
@@ -109,7 +108,7 @@ class Reader(Component):
 
 
 def test_records_reach_the_sender(engine):
-    """Three switches, the second at half speed: its link is seen saturated, with a queue behind all but the last."""
+    """Three switches, the second at half speed: its link shows as saturated, with a queue behind all but the last."""
     base = line_rate()
     scheme = rdmacc.Scheme(name="int", recovery=base.recovery, control=(*base.control, Reader()), switch=IntStamp())
     graph = chain(["10Gbps", "10Gbps", "5Gbps", "10Gbps"], [us(1)] * 4)

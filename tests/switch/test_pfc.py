@@ -1,7 +1,7 @@
-"""PFC: when a switch pauses and resumes, sufficient headroom, and the packets that a pause stops.
+"""PFC: when a switch pauses and resumes, sufficient headroom, and which packets a pause stops.
 
-Theory: one congested ingress pauses when what it holds of the shared pool, x, reaches alpha (B - x): x = B alpha /
-(1 + alpha). It resumes 3072 B below the threshold. No packet is lost if the headroom holds all that arrives between
+Theory: one congested ingress pauses when what it holds of the shared pool, x, reaches alpha (B - x): x = B alpha / (1 +
+alpha). It resumes 3072 B below the threshold. No packet is lost if the headroom holds everything that arrives between
 the decision to pause and its effect: the packet that crossed the threshold, one round trip of the link, a packet that
 blocks the PAUSE, the frame itself, and the packet that the upstream port had begun (802.1Q annex N).
 """
@@ -24,7 +24,7 @@ RESERVE, XON = 4096, 3072
 
 
 class OneIngress:
-    """One ingress queue's accounting, after the HPCC simulator's switch-mmu.cc (not after the engine)."""
+    """One ingress queue's accounting, after the HPCC simulator's switch-mmu.cc, independent of the engine."""
 
     def __init__(self, shared, alpha, reserve=RESERVE, xon=XON, xoff=0):
         self.shared, self.alpha, self.reserve, self.xon, self.xoff = shared, alpha, reserve, xon, xoff
@@ -39,7 +39,7 @@ class OneIngress:
         return self.xoff or self.alpha * (self.shared - self.taken)
 
     def arrive(self, wire):
-        """Account a packet; return whether the neighbour must be paused."""
+        """Count a packet in; return whether the neighbour must be paused."""
         if self.used + wire - self.reserve > self.threshold:
             self.headroom += wire
             self.peak_headroom = max(self.peak_headroom, self.headroom)
@@ -48,7 +48,7 @@ class OneIngress:
         return self.headroom > 0 or self.taken >= self.threshold
 
     def leave(self, wire):
-        """Give a packet's bytes back; return whether the neighbour may resume."""
+        """Count a packet out; return whether the neighbour may resume."""
         from_headroom = min(self.headroom, wire)
         self.headroom -= from_headroom
         self.used -= wire - from_headroom
@@ -56,14 +56,14 @@ class OneIngress:
 
 
 def pauses_and_resumes(account, packets, rate_in, delay, rate_out):
-    """Follow one line-rate sender into a slow port: times at which PAUSE and RESUME reach the sender."""
+    """Follow one line-rate sender into a slow port; return the times at which PAUSE and RESUME reach the sender."""
     t_in, t_out, t_pfc = (transmission(*pair) for pair in ((WIRE, rate_in), (WIRE, rate_out), (PFC_WIRE, rate_in)))
     effects, arrivals = [], deque()
     queue = sent = 0
     sender_free = port_free = 0
     paused_from, resumed_at, is_paused = None, 0, False
     while sent < packets or arrivals or queue:
-        # The sender's next packet, unless a PAUSE has reached it by then (a PAUSE at the same instant counts).
+        # The sender's next packet, unless a PAUSE has arrived by then (at the same instant counts).
         start = max(sender_free, resumed_at) if sent < packets else None
         if start is not None and paused_from is not None and start >= paused_from:
             start = None
@@ -97,7 +97,7 @@ def pauses_and_resumes(account, packets, rate_in, delay, rate_out):
 
 
 def congested_chain(alpha, pool, rate_in=100e9, rate_out=10e9, delay=us(1), **changes):
-    """Return a fast link into a slow one whose far end is so far that no ACK comes back, and the scheme."""
+    """Return a fast link into a slow one whose far end is too far away for any ACK to come back, and the scheme."""
     policy = Pfc(alpha=alpha, **changes)
     room = changes.get("headroom_bytes") or headroom_bytes(rate_in, delay, WIRE)
     far_room = changes.get("headroom_bytes") or headroom_bytes(rate_out, us(10_000), WIRE)
@@ -110,7 +110,7 @@ def congested_chain(alpha, pool, rate_in=100e9, rate_out=10e9, delay=us(1), **ch
     [
         *[(alpha, XON, 0) for alpha in (1 / 8, 1 / 2, 1.0, 8.0)],
         *[(alpha, xon, 0) for alpha in (1 / 8, 1.0) for xon in (0, 20_000)],
-        # Whatever is free, as csg-htsim's 15 and 12 packets of 1,000 B among others.
+        # Regardless of free space, like csg-htsim's 15 and 12 packets of 1,000 B.
         *[
             (alpha, xon, xoff)
             for alpha in (1 / 8, 8.0)
@@ -119,8 +119,8 @@ def congested_chain(alpha, pool, rate_in=100e9, rate_out=10e9, delay=us(1), **ch
     ],
 )
 def test_pauses_and_resumes_at_the_computed_byte(engine, alpha, xon, xoff):
-    """To the picosecond at which the sender hears of it: PAUSE by the first packet whose arrival makes x >=
-    alpha (B - x); RESUME when x + 3072 <= alpha (B - x) and the headroom is empty.
+    """To the picosecond at which the sender learns of it: PAUSE by the first packet whose arrival makes x >= alpha (B -
+    x); RESUME when x + 3072 <= alpha (B - x) and the headroom is empty.
     """
     pool, delay = 100_000, us(1)
     graph, scheme = congested_chain(alpha, pool, xoff_bytes=xoff, xon_offset_bytes=xon)
@@ -137,7 +137,7 @@ def test_pauses_and_resumes_at_the_computed_byte(engine, alpha, xon, xoff):
     for what, times in heard.items():
         assert len(times) >= 1
         assert times == [at for kind, at in effects if kind == what and at < us(330)]
-    # What the ingress held at the decision is what was queued: within a packet of the fixed point.
+    # The ingress held what was queued at the decision: within a packet of the fixed point.
     decided = heard["pause"][0] - transmission(PFC_WIRE, 100e9) - delay
     held = [value for at, value in samples(result, "queue s0->h1") if at <= decided][-1]
     fixed_point = xoff or pool * alpha / (1 + alpha)
@@ -145,8 +145,8 @@ def test_pauses_and_resumes_at_the_computed_byte(engine, alpha, xon, xoff):
 
 
 @pytest.mark.parametrize(("rate", "delay"), [(10e9, us(5)), (100e9, us(1)), (40e9, 300_000)])
-def test_no_loss_iff_the_headroom_holds_what_arrives(engine, rate, delay):
-    """One line-rate sender and a port that hardly sends: lossless at the needed headroom, a loss one byte below."""
+def test_no_loss_if_and_only_if_the_headroom_holds_what_arrives(engine, rate, delay):
+    """One line-rate sender and a port that hardly sends: lossless with the needed headroom, a loss with a byte less."""
     pool = 50_000
     account = OneIngress(pool, 1 / 8)
     pauses_and_resumes(account, 200, rate, delay, 1e6)
@@ -159,7 +159,7 @@ def test_no_loss_iff_the_headroom_holds_what_arrives(engine, rate, delay):
         assert counters.pfc_pauses == 1
         return counters.pfc_violations
 
-    # Fact 2: a round trip, two packets and the frame (this far end blocks no PAUSE) bound the need.
+    # A round trip, two packets and the frame bound the need (the far end blocks no PAUSE here).
     assert need <= 2 * delay * rate / 8e12 + 2 * WIRE + PFC_WIRE
     assert need > 2 * delay * rate / 8e12
     for missing in range(1, 4):
@@ -184,7 +184,7 @@ def test_headroom_of_the_hpcc_simulator(rate, delay, expected):
 @pytest.mark.parametrize("rate", ["10Gbps", "100Gbps"])
 @pytest.mark.parametrize("delay", [1, 10_000, 100_000])
 def test_default_headroom_when_full_packets_block_the_pause(engine, rate, delay):
-    """The worst case: traffic the other way delays each PAUSE by up to a packet, at every alignment."""
+    """The worst case: reverse traffic delays each PAUSE by up to a packet, at every alignment."""
     step = transmission(WIRE, rdmacc.units.rate_bps(rate)) // 4
     for extra in range(2000, 2000 + WIRE, 262):
         for offset in range(0, 4 * step, step):
@@ -198,7 +198,7 @@ def test_default_headroom_when_full_packets_block_the_pause(engine, rate, delay)
 
 @given(data=st.data())
 def test_default_headroom_in_any_network(engine, data):
-    """Tiny pools, where everything pauses all the time; also packets smaller than ACKs."""
+    """Tiny pools, in which everything pauses all the time; also packets smaller than ACKs."""
     payload = data.draw(st.sampled_from([10, 200, 1000]))
     scheme = line_rate(payload_bytes=payload, buffer=Pfc(alpha=data.draw(st.sampled_from([0.01, 0.5, 4.0]))))
     graph = data.draw(networks(extra_buffer=(1, 3000), wire=scheme.wire_bytes))
@@ -218,7 +218,7 @@ def test_a_buffer_too_small_for_the_headrooms_is_refused(engine):
 
 
 def test_pauses_spread_hop_by_hop(engine):
-    """A slow last link pauses the switch before it, that one the next, and so to the sender; nothing is lost."""
+    """A slow last link makes each switch pause the one before it, back to the sender; nothing is lost."""
     graph = chain([10e9, 10e9, 10e9, 1e9], [us(1)] * 4, buffer=40_000)
     result = rdmacc.simulate(graph, rdmacc.messages([("h0", "h1", "200kB")]), "line-rate", engine=engine)
     check_finished(result)
@@ -229,8 +229,8 @@ def test_pauses_spread_hop_by_hop(engine):
     assert result.counters.pfc_violations == result.counters.retransmissions == 0
 
 
-def test_paused_time_runs_on_while_paused(engine):
-    """`paused_ps` counts an unfinished pause up to now."""
+def test_paused_time_grows_during_a_pause(engine):
+    """`paused_ps` includes an unfinished pause up to now."""
     graph, scheme = congested_chain(1 / 8, 50_000, rate_out=1e6)
     work = rdmacc.messages([("h0", "h1", "300kB")])
     simulation = rdmacc.Simulation(graph, work, scheme, engine=engine)
@@ -241,7 +241,7 @@ def test_paused_time_runs_on_while_paused(engine):
 
 
 def test_default_headroom_of_packets_that_announce(engine):
-    """DASR's first packets of a group of 200 are 400 B longer: the headrooms know."""
+    """The first packets of a DASR group of 200 are 400 B longer; the headrooms allow for it."""
     room = 2 * headroom_bytes(100e9, 10_000, WIRE + 400) + headroom_bytes(1e8, 10_000, WIRE + 400)
     random = np.random.default_rng(1)
     for seed in range(30):

@@ -1,4 +1,4 @@
-"""RCP's link: one step of its equations, clips, the RTT's mean, and its fixed point."""
+"""RCP's link: one step of its equations, clipping, the mean RTT, and the fixed point."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ def set_up(fair=1e9, queue=0, **options):
 
 
 @pytest.mark.parametrize(("rtt_ps", "slot_ps"), [(2 * 10**9, 2 * 10**9), (50 * 10**9, 10**10)])
-def test_a_slot_is_one_rtt_and_ten_milliseconds_at_most(rtt_ps, slot_ps):
+def test_a_slot_is_one_rtt_but_at_most_ten_milliseconds(rtt_ps, slot_ps):
     """RCP's ns-2 code: upd_timeslot is 0.01 s."""
     part, port, egress = RcpStamp(base_rtt_ps=rtt_ps), Port(), RcpStamp.Egress()
     port.rate_bps, port.link_class = C, LAST_HOP
@@ -44,7 +44,7 @@ def test_the_first_rate_is_a_twentieth_of_the_link():
 
 @pytest.mark.parametrize(("load", "queue", "factor"), [(0, 0, 1.4), (1, 1, 0.6), (2, 0, 0.6), (1, 0, 1.0)])
 def test_one_step(load, queue, factor):
-    """Fact 2: T = d = 50 us, alpha = beta = 0.4."""
+    """T = d = 50 us, alpha = beta = 0.4."""
     bdp = 62_500
     part, port, egress = set_up(queue=queue * bdp)
     update(part, port, egress, load * bdp, D)
@@ -67,7 +67,7 @@ def test_mean_rtt_rises_fast_and_falls_slowly(sample, mean):
     assert egress.rtt_ps == pytest.approx(mean)
 
 
-def test_lowest_rate_wins_and_hosts_do_not_stamp():
+def test_the_lowest_rate_wins_and_hosts_do_not_stamp():
     part, port, egress = set_up(fair=3e9)
     packet = packet_with(RcpStamp.Header)
     packet.kind, packet.wire_bytes = DATA, 1000
@@ -92,7 +92,7 @@ def test_without_a_base_rtt_the_first_sample_starts_the_slots():
     assert (egress.rtt_ps, egress.slot_timer_ps) == (D, 7 + D)
 
 
-def test_a_packet_that_does_not_know_its_rtt_does_not_count_for_the_mean():
+def test_a_packet_without_an_rtt_does_not_count_towards_the_mean():
     part, port, egress = set_up()
     for rtt_ps in (0, 2 * D, 0):
         packet = packet_with(RcpStamp.Header)
@@ -119,7 +119,7 @@ class Follow(Component):
 
 @pytest.mark.parametrize("target", [1.0, 0.95])
 def test_flows_share_the_link_at_the_fixed_point(engine, target):
-    """Fact 1: R = gamma C / N, whatever alpha and beta."""
+    """R = gamma C / N, for any alpha and beta."""
     scheme = rdmacc.Scheme(
         name="rcp", recovery=line_rate().recovery, control=Follow(),
         switch=RcpStamp(base_rtt_ps="6us", target=target, beta=0.226),

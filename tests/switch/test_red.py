@@ -1,7 +1,7 @@
 """ECN marking: RED's ramp and the step, on plain records and in the simulator.
 
-Theory: no mark up to Kmin, probability Pmax (q - Kmin) / (Kmax - Kmin) up to Kmax, 1 above; the instantaneous queue,
-without the packet itself. n packets at a fixed queue carry n p marks, variance n p (1 - p).
+Theory: no mark up to Kmin, probability Pmax (q - Kmin) / (Kmax - Kmin) up to Kmax, 1 above; q is the instantaneous
+queue, without the packet itself. n packets at a fixed queue carry n p marks, variance n p (1 - p).
 
 InfiniBand's FECN: threshold, marking rate, packet size, and the root of congestion.
 """
@@ -21,7 +21,7 @@ from tests.support import WIRE, line_rate, spokes
 
 
 def set_up(red, rate=100e9, link_class=LAST_HOP, key=1):
-    """Return a port and its thresholds as an engine would make them."""
+    """Return a port and its thresholds as an engine would set them up."""
     port, egress = Port(), type(red).Egress()
     port.rate_bps, port.link_class, port.chance_key = rate, link_class, key
     red.on_port(red, port, egress)
@@ -29,7 +29,7 @@ def set_up(red, rate=100e9, link_class=LAST_HOP, key=1):
 
 
 def marks(red, queue, count=1, **options):
-    """Return how many of `count` packets are marked at a fixed queue, by the handler on records."""
+    """Return how many of `count` packets the handler marks at a fixed queue."""
     port, egress = set_up(red, **options)
     port.queue_bytes = queue
     handler = red.handlers()["on_dequeue" if red.at_dequeue else "on_enqueue"]
@@ -45,30 +45,30 @@ HPCC = Red(kmin_bytes="400kB", kmax_bytes="1600kB", pmax=0.2)
 
 
 def within(found, n, p, sigmas=4.0):
-    """Whether `found` of n trials of probability p is within a number of standard deviations."""
+    """Return whether `found` of n trials of probability p is within a number of standard deviations."""
     return abs(found - n * p) <= sigmas * math.sqrt(n * p * (1 - p)) + 2
 
 
 @pytest.mark.parametrize(("queue", "count"), [(0, 0), (399_999, 0), (400_000, 0), (1_600_001, 500), (10**9, 500)])
-def test_below_kmin_none_above_kmax_all(queue, count):
+def test_no_marks_below_kmin_and_all_above_kmax(queue, count):
     assert marks(HPCC, queue, 500) == count
 
 
 @given(pmax=st.floats(0.0, 1.0), position=st.floats(0.05, 1.0), key=st.integers(0, 2**62), kmin=st.integers(0, 10**6))
-def test_the_ramp_anywhere(pmax, position, key, kmin):
+def test_the_ramp(pmax, position, key, kmin):
     red = Red(kmin_bytes=kmin, kmax_bytes=kmin + 100_000, pmax=pmax)
     queue = kmin + round(100_000 * position)
     p = pmax * (queue - kmin) / 100_000
     assert within(marks(red, queue, 2_000, key=key), 2_000, p, sigmas=5.0)
 
 
-def test_the_step_marks_above_it_only():
-    """Dart: 22.5 kB at 10 Gb/s; the threshold itself is not above it."""
+def test_the_step_marks_only_above_the_threshold():
+    """Dart: 22.5 kB at 10 Gb/s; a queue equal to the threshold is not marked."""
     step = EcnStep()
     assert [marks(step, queue) for queue in (0, 22_500, 22_501, 10**7)] == [0, 0, 1, 1]
 
 
-def test_thresholds_scale_with_the_link_only_if_asked_to():
+def test_thresholds_scale_with_the_link_only_on_request():
     scaled = EcnStep(reference_bps="10Gbps")
     assert [set_up(scaled, rate)[1].kmin_bytes for rate in (10e9, 40e9, 100e9)] == [22_500, 90_000, 225_000]
     fixed = Red()
@@ -76,13 +76,13 @@ def test_thresholds_scale_with_the_link_only_if_asked_to():
     assert (egress.kmin_bytes, egress.kmax_bytes) == (5_000, 200_000)
 
 
-def test_the_sending_hosts_port_marks_only_if_asked_to():
+def test_the_sending_hosts_port_marks_only_on_request():
     assert marks(EcnStep(), 10**6, link_class=HOST_NIC) == 0
     assert marks(EcnStep(at_nic=True), 10**6, link_class=HOST_NIC) == 1
     assert marks(EcnStep(), 10**6, link_class=IN_NETWORK) == 1
 
 
-def test_chance_is_drawn_on_the_ramp_only():
+def test_random_numbers_are_drawn_only_on_the_ramp():
     """A port draws numbers only for packets on the ramp: quiet ports do not use up their stream."""
     port, egress = set_up(HPCC)
     for queue, drawn in ((0, 0), (400_000, 0), (500_000, 1), (1_600_000, 2), (1_600_001, 2)):
@@ -108,7 +108,7 @@ def test_uniform_is_uniform_and_streams_are_independent():
 
 @pytest.mark.parametrize("threshold", [0, 3 * WIRE, 3 * WIRE - 1, 20 * WIRE])
 def test_marks_of_two_senders_by_hand(engine, threshold):
-    """Two line-rate senders: the queue grows by one packet every t. Count the packets that find more than K queued."""
+    """Two line-rate senders: the queue grows by a packet every t. Count the packets that find more than K queued."""
     n = 40
     work = rdmacc.messages([("h1", "h0", n * 1000), ("h2", "h0", n * 1000)])
     scheme = rdmacc.Scheme(switch=(EcnStep(kmin_bytes=threshold),))
@@ -120,8 +120,8 @@ def test_marks_of_two_senders_by_hand(engine, threshold):
     assert result.counters.marks_host_nic == 0
 
 
-def test_at_dequeue_the_queue_behind_counts(engine):
-    """As above, at dequeue: packet k leaves at the same instant as wave k arrives, and sees the queue behind it."""
+def test_marking_at_dequeue_counts_the_queue_behind(engine):
+    """As above, at dequeue: packet k leaves when wave k arrives, and sees the queue behind it."""
     n, threshold = 40, 10 * WIRE
     work = rdmacc.messages([("h1", "h0", n * 1000), ("h2", "h0", n * 1000)])
     scheme = rdmacc.Scheme(switch=(EcnStep(kmin_bytes=threshold, at_dequeue=True),))
@@ -132,7 +132,7 @@ def test_at_dequeue_the_queue_behind_counts(engine):
 
 
 def test_the_fraction_marked_at_a_fixed_queue(engine):
-    """Tail drop holds the queue at 50 packets: every packet that arrives draws with p = Pmax q / Kmax."""
+    """Tail drop holds the queue at 50 packets: every arriving packet draws with p = Pmax q / Kmax."""
     graph = spokes([100e9, 1e6], buffer="10MB")
     red = Red(kmin_bytes=0, kmax_bytes=100 * WIRE, pmax=0.5)
     scheme = line_rate(buffer=DropTail(alpha=1000.0, limit_bytes=50 * WIRE)).replace(switch=(red,))
@@ -158,7 +158,7 @@ def fecn_marks(part, count=1, queue=10**6, where=IN_NETWORK, paused=0, wire=WIRE
 
 
 @pytest.mark.parametrize(("threshold", "bytes_"), [(15, 8_000), (8, 64_000), (1, 120_000)])
-def test_threshold_is_a_share_of_the_buffer(threshold, bytes_):
+def test_the_threshold_is_a_share_of_the_buffer(threshold, bytes_):
     part = Fecn(threshold=threshold)
     assert fecn_marks(part, queue=bytes_) == 0
     assert fecn_marks(part, queue=bytes_ + 1) == 1
@@ -166,11 +166,11 @@ def test_threshold_is_a_share_of_the_buffer(threshold, bytes_):
 
 @pytest.mark.parametrize(("rate", "expected"), [(0, 1100), (10, 100), (1, 550)])
 def test_marking_rate(rate, expected):
-    """Fact 4: one in rate + 1 eligible packets."""
+    """One in rate + 1 eligible packets."""
     assert fecn_marks(Fecn(marking_rate=rate), count=1100) == expected
 
 
-def test_small_packets_acks_and_nics_are_not_marked():
+def test_small_packets_and_acks_are_not_marked_nor_any_at_nics():
     assert fecn_marks(Fecn(), wire=511) == 0
     assert fecn_marks(Fecn(), wire=512) == 1
     assert fecn_marks(Fecn(packet_size=0), wire=1) == 1

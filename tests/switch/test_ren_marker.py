@@ -17,7 +17,7 @@ RTT = 40 * TICK
 
 
 class Bench:
-    """A port that the test fills and empties."""
+    """A port that tests fill and empty."""
 
     def __init__(self, **options):
         self.part = RenMarker(base_rtt_ps=RTT, **options)
@@ -43,14 +43,14 @@ class Bench:
             self.part.on_period_timer(self.part, self.port, self.egress, now)
 
 
-def test_a_slice_is_a_picosecond_at_least():
-    """A round trip has 16."""
+def test_a_slice_is_at_least_a_picosecond():
+    """A round trip has 16 slices."""
     assert RenMarker(base_rtt_ps=16).base_rtt_ps == 16
     refused(lambda: RenMarker(base_rtt_ps=15), "base_rtt_ps = 15")
 
 
 def period(bench, joins, leaves):
-    """Run one period from 0; return the marks of the packets that leave in the next."""
+    """Run one period from time 0; return the marks of the packets that leave in the next."""
     waiting = [bench.join(0) for _ in range(joins)]
     for i in range(leaves):
         bench.leave(waiting.pop(0), i * TICK)
@@ -59,13 +59,13 @@ def period(bench, joins, leaves):
 
 
 @pytest.mark.parametrize("reading", ["literal", "outstanding"])
-def test_queue_beyond_idle_time_is_marked_over(reading):
-    """50 come and 40 go in an RTT: the next 10 are all too many."""
+def test_a_queue_beyond_the_idle_time_is_marked_over(reading):
+    """50 arrive and 40 leave in an RTT: all of the next 10 are too many."""
     assert period(Bench(reading=reading), 50, 40) == [OVER] * 10
 
 
-def test_queue_is_set_off_against_idle_time():
-    """20 wait after 30 of 40 went: 20 - 10 are OVER, the others FULL."""
+def test_the_queue_is_offset_by_idle_time():
+    """20 wait after 30 of 40 have left: 20 - 10 are OVER, the others FULL."""
     assert period(Bench(), 50, 30) == [OVER] * 10 + [FULL] * 10
 
 
@@ -76,8 +76,8 @@ def test_idle_time_beyond_the_queue_lets_packets_keep_under():
 
 
 @pytest.mark.parametrize(("reading", "left"), [("literal", 30), ("outstanding", 20)])
-def test_marks_of_the_last_rtt_are_outstanding(reading, left):
-    """20 idle, 10 of them reported in the second period: 30 are idle in it, 10 of them under way already."""
+def test_marks_of_the_last_rtt_count_as_outstanding(reading, left):
+    """20 idle, 10 of them reported in the second period: it has 30 idle, 10 of which are already on their way."""
     bench = Bench(reading=reading)
     period(bench, 20, 20)
     assert bench.egress.under == 20
@@ -87,8 +87,8 @@ def test_marks_of_the_last_rtt_are_outstanding(reading, left):
     assert bench.egress.under == left
 
 
-def test_alternate_budgets_leave_out_the_period_after_marks():
-    """A queue of 50 that no mark moves is marked after every second period."""
+def test_alternate_budgets_skip_the_period_after_marks():
+    """A queue of 50 that marks do not change is marked after every second period."""
     bench, seen = Bench(reading="alternate"), []
     waiting = [bench.join(0) for _ in range(50)]
     for number in range(1, 5):
@@ -101,7 +101,7 @@ def test_alternate_budgets_leave_out_the_period_after_marks():
 
 
 def test_a_period_without_packets_is_no_sample():
-    """A port's first packet has none before it; the first after a silence has a gap in front, the next have none."""
+    """A port's first packet has none before it; the first after a silence follows a gap, the next ones do not."""
     bench = Bench()
     assert bench.leave(bench.join(0), 0) == FULL
     bench.tick(RTT)
@@ -127,7 +127,7 @@ def test_hosts_do_not_mark_and_readings_are_checked():
 
 
 def bottleneck(reading):
-    """Flows with one BDP in flight get a burst of another; return packets in flight and queue at the end."""
+    """Add a burst of one BDP to flows with a BDP in flight; return packets in flight and queue at the end."""
     bench = Bench(reading=reading)
     queue = deque(bench.join(0) for _ in range(40))
     way = deque([1] * 40)  # packets on their way to the port, one step each
@@ -144,7 +144,7 @@ def bottleneck(reading):
 
 
 def test_literal_budgets_mark_the_same_queue_twice():
-    """REN, 3.2: all flows die at once; outstanding marks drain the queue in a few RTTs; the link stays full."""
+    """REN, 3.2: all flows die at once; outstanding marks drain the queue in a few RTTs, and the link stays full."""
     assert bottleneck("literal")[0] == 0
     for reading in ("outstanding", "packet", "alternate"):
         way, queue = bottleneck(reading)
@@ -153,7 +153,7 @@ def test_literal_budgets_mark_the_same_queue_twice():
 
 
 def test_marks_reach_the_receiver(engine):
-    """Eight at once: the last hop sees too many, and only it raises codes to OVER."""
+    """Eight at once: the last hop sees too many, and it alone raises codes to OVER."""
     scheme = line_rate().replace(switch=(RenMarker(base_rtt_ps="5us"),))
     work = rdmacc.incast(4, "h0", "50kB", hosts=["h1", "h2", "h3", "h4"])
     watch = rdmacc.probes.field("port", ("s0", "h0"), "over")

@@ -1,6 +1,6 @@
 """NDP's payload trimming and Aeolus' selective dropping: on plain records and in the simulator.
 
-The queue of Ultra Ethernet's switches on plain records: marks by its length, trims what does not fit.
+The queue of Ultra Ethernet's switches on plain records: it marks by its length and trims what does not fit.
 """
 
 from dataclasses import dataclass
@@ -35,10 +35,10 @@ def trimming_verdict(part, queue, wire=WIRE, count=0):
     [
         *[(8, queued * WIRE, WIRE, queued >= 8) for queued in (0, 7, 8, 9)],
         *[(1, queue, WIRE, queue > 0) for queue in (0, 1)],
-        *[(8, 7 * WIRE + 900 + more, WIRE - 900, more > 0) for more in (0, 1)],  # a short packet takes its own bytes
+        *[(8, 7 * WIRE + 900 + more, WIRE - 900, more > 0) for more in (0, 1)],  # a short packet counts by its size
     ],
 )
-def test_the_data_queue_holds_so_many_full_packets(limit, queue, wire, is_trimmed):
+def test_the_data_queue_holds_a_number_of_full_packets(limit, queue, wire, is_trimmed):
     assert (trimming_verdict(PayloadTrimming(limit_packets=limit), queue, wire) != ACCEPT) == is_trimmed
 
 
@@ -80,22 +80,22 @@ def test_scheduled_packets_acks_and_nics_are_spared():
 
 @dataclass(frozen=True, kw_only=True)
 class Burst(Component):
-    """Messages from even hosts are sent without credit."""
+    """Marks messages from even hosts as sent without credit."""
 
     def on_send(message, packet):
         packet.unscheduled = message.number % 2
 
 
 @pytest.mark.parametrize("count", [2, 8])
-def test_unscheduled_bursts_do_not_hurt_scheduled_packets(engine, count):
-    """Facts 1 and 2: the burst alone fills K at most; a scheduled flow at line rate beside it loses nothing."""
+def test_unscheduled_bursts_do_not_harm_scheduled_packets(engine, count):
+    """A lone burst fills at most K; a scheduled flow at line rate beside it loses nothing."""
     base = line_rate()
     scheme = rdmacc.Scheme(
         name="aeolus port", recovery=base.recovery, control=(*base.control, Burst()), switch=SelectiveDrop(),
         buffer=rdmacc.DropTail(),
     )  # fmt: skip
     rows = [(f"h{i + 1}", "h0", 20_000) for i in range(count) if i % 2]
-    rows = [row for pair in zip([("h9", "h10", 1)] * len(rows), rows) for row in pair]  # odd rows burst
+    rows = [row for pair in zip([("h9", "h10", 1)] * len(rows), rows) for row in pair]  # odd rows send bursts
     rows[0] = ("h9", "h0", 20_000)
     watch = probes.queue("s0", "h0", None)
     result = rdmacc.simulate(
@@ -110,11 +110,11 @@ def test_unscheduled_bursts_do_not_hurt_scheduled_packets(engine, count):
 
 LINE, T, MTU = 100e9, 14_022_720, 4150
 BDP = 43 * MTU
-"""T at the line rate, 175,284 B, in whole packets."""
+"""T at line rate is 175,284 B; here in whole packets."""
 
 
 class Bench:
-    """A port with a queue of some length."""
+    """A port with a given queue."""
 
     def __init__(self, queue_bytes, link_class=LAST_HOP, **changes):
         self.part, self.port, self.egress = UetQueue(**changes), Port(), UetQueue.Egress()
@@ -143,7 +143,7 @@ def test_marks_grow_from_a_fifth_to_four_fifths_of_the_bdp(queue_bytes, chance):
 
 
 @pytest.mark.parametrize(("where", "asked", "marks"), [(HOST_NIC, True, 0), (LAST_HOP, False, 0), (LAST_HOP, True, 1)])
-def test_hosts_do_not_mark_and_ports_to_hosts_if_asked(where, asked, marks):
+def test_hosts_do_not_mark_and_ports_to_hosts_only_on_request(where, asked, marks):
     assert Bench(40 * MTU, where, marks_last_hop=asked).handle(UetQueue.on_dequeue).ce == marks
 
 
