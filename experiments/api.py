@@ -47,7 +47,7 @@ from rdmacc.units import (
     us,
 )
 from .framework.bands import *
-from .framework.case import CaseFigure, in_order_fct_ps
+from .framework.case import CaseFigure, fct_so_far_ps, in_order_fct_ps
 from .framework.claim import Claim, Measured, NotJudged
 from .framework.experiment import Experiment, Run
 from .framework.panels import Bars, Distributions, Lines, Listing, Panel, Sketch, Traces, draw_blocks, draw_panels

@@ -185,8 +185,7 @@ class ClosFigure(CaseFigure):
         flows, ports = result.flows.reset_index(drop=True), result.ports
         met = result.transfers
         is_short, counts = flows["group"].notna(), flows["start_ps"] >= WARM_UP_PS
-        passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
-        latency_ps = flows["fct_ps"].astype(np.float64).fillna(passed)
+        latency_ps = pd.Series(fct_so_far_ps(result))
         reported = flows["size_bytes"] == (point.labels["short_bytes"] or REPORTED_BYTES)
         short_ps = latency_ps[is_short & counts & reported].to_numpy()
         payload = result.plan.scheme.payload_bytes

@@ -85,6 +85,12 @@ class CaseFigure(Experiment):
         return self.draw(wide(table))
 
 
+def fct_so_far_ps(result: Result) -> npt.NDArray[np.float64]:
+    """Return each message's completion time; for unfinished messages, the time so far."""
+    flows = result.flows
+    return np.asarray(flows["fct_ps"].astype(np.float64).fillna(result.now_ps - flows["start_ps"]), np.float64)
+
+
 def in_order_fct_ps(result: Result) -> npt.NDArray[np.int64]:
     """Return each message's time alone on the first shortest path; the bound in `Result.flows` allows spraying."""
     plan, scheme = result.plan, result.plan.scheme

@@ -8,7 +8,7 @@ paths (`rdmacc.models.MaxMin`). Queues are those of the 16 uplinks, from 1 ms un
 finished.
 """
 
-from rdmacc.models import MaxMin
+from rdmacc.models.max_min import fair_times
 from ..api import *
 from .setup import LOOKS, fabric, scheme_of
 
@@ -64,11 +64,8 @@ class Permutation(Experiment):
             yield Point(name=f"{name}, seed {one}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        done, asked = result.flows, cast(Scenario, point.scenario)
-        fair = MaxMin(
-            network=asked.make_network(), workload=asked.messages(), scheme=asked.scheme, seed=asked.seed
-        ).solve()
-        share = (fair["fct_ps"] / done["fct_ps"]).to_numpy(float)
+        done, (_, fair_ps) = result.flows, fair_times(result.plan)
+        share = (fair_ps / done["fct_ps"]).to_numpy(float)
         until_ps = int(done["fct_ps"].quantile(0.1))
         queues = [
             mean_between(one, point.labels["from_ps"], until_ps)

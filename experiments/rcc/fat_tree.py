@@ -181,9 +181,7 @@ class FatTreeFigure(CaseFigure):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, ports = result.flows.reset_index(drop=True), result.ports
         counts = (flows["start_ps"] >= ms(point.labels["arrival_ms"]) / 5).to_numpy()
-        passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
-        fct_ps = flows["fct_ps"].astype(np.float64).fillna(passed).to_numpy()
-        size = flows["size_bytes"].to_numpy()
+        fct_ps, size = fct_so_far_ps(result), flows["size_bytes"].to_numpy()
         peak = ports.groupby("link_class")["peak_queue_bytes"].max()
         slowdown = fct_ps / in_order_fct_ps(result)
         chosen_by = {"all": counts, "short": counts & (size < SHORT_BYTES), "long": counts & (size > LONG_BYTES)}

@@ -31,26 +31,20 @@ def processor_sharing(
     capacity_bps: float, sizes: tuple[int, ...] = SIZES, interval_ps: int = INTERVAL_PS
 ) -> list[float]:
     """Return completion times in ps if active flows share a link equally."""
-    left = [size * 8.0 for size in sizes]
-    done = [float("nan")] * len(sizes)
-    now, started = 0.0, 0
-    while any(value > 0 for value in left):
-        while started < len(sizes) and now >= started * interval_ps * 1e-12:
-            started += 1
-        under_way = [i for i in range(started) if left[i] > 0]
-        next_start = started * interval_ps * 1e-12 if started < len(sizes) else float("inf")
-        if not under_way:
-            now = next_start
-            continue
-        share = capacity_bps / len(under_way)
-        first = min(under_way, key=lambda i: left[i])
-        step = min(left[first] / share, next_start - now)
-        for i in under_way:
-            left[i] -= step * share
-        now += step
-        if now < next_start:
-            left[first] = 0.0
-            done[first] = now * 1e12
+    left: dict[int, float] = {}  # of the active flows, as time on the whole link
+    done, now = [math.nan] * len(sizes), 0.0
+    for started in range(len(sizes) + 1):
+        begin = started * interval_ps if started < len(sizes) else math.inf
+        while left and now < begin:
+            first = min(left, key=left.__getitem__)
+            step = min(left[first] * len(left), begin - now)
+            left = {flow: time - step / len(left) for flow, time in left.items()}
+            now += step
+            if now < begin:
+                done[first] = now
+                del left[first]
+        if started < len(sizes):
+            left[started], now = sizes[started] * 8e12 / capacity_bps, begin
     return done
 
 

@@ -144,12 +144,6 @@ def oversubscription(result: Result) -> float:
     return float(rates[fabric.port_class == HOST_NIC].sum() / rates[LOAD.ports(fabric)].sum())
 
 
-def fct_so_far_ps(result: Result) -> npt.NDArray[np.float64]:
-    """Return each flow's completion time; for unfinished flows, the time so far."""
-    passed = (result.now_ps - result.flows["start_ps"]).astype(np.float64)
-    return np.asarray(result.flows["fct_ps"].astype(np.float64).fillna(passed), dtype=np.float64)
-
-
 def unfinished(flows: pd.DataFrame) -> int:
     return int((~flows["status"].isin(["finished", "delivered"])).sum())
 
