@@ -286,12 +286,7 @@ class RccMarginSurface(RccTarget):
         share = share_above(self.evaluate(), 30.0)
         with style():
             ax = new_axes(ax, (7, 4.4))
-            levels = np.arange(-60.0, 91.0, 10.0)
-            filled = ax.contourf(kd, kp, np.clip(margin, -60, 90), levels=levels, cmap="cividis")
-            lines = ax.contour(
-                kd, kp, margin, levels=[0.0, 30.0], colors=["white", "black"], linewidths=2, linestyles=["--", "-"]
-            )
-            ax.clabel(lines, fmt="%g°")
+            filled = draw_margins(ax, kp, kd, margin)
             ax.figure.colorbar(filled, ax=ax, label="phase margin (°)")
             delay = f", delay {self.feedback_rtts:g} RTT" if self.feedback_rtts else ""
             ax.set(
@@ -299,6 +294,17 @@ class RccMarginSurface(RccTarget):
                 xlabel="K_d (1/s)", ylabel="K_p (1/s)", xscale="log", yscale="log",
             )  # fmt: skip
         return ax
+
+
+def draw_margins(ax: Axes, kp: Floats, kd: Floats, margin: Floats, lowest: float = -60.0) -> Any:
+    """Draw margins (rows by K_p) as filled contours, which are returned, with the contours of 30 and of 0 degrees."""
+    clipped, levels = np.clip(margin, lowest, 90), np.arange(lowest, 91.0, 10.0)
+    filled = ax.contourf(kd, kp, clipped, levels=levels, cmap="cividis")
+    lines = ax.contour(
+        kd, kp, margin, levels=[0.0, 30.0], colors=["white", "black"], linewidths=2, linestyles=["--", "-"]
+    )
+    ax.clabel(lines, fmt="%g°")
+    return filled
 
 
 def share_above(surface: pd.DataFrame, degrees: float, least_ratio: float = 0.0) -> float:

@@ -38,15 +38,14 @@ def transition(state: int, seen: str) -> dict[str, float]:
     receiver = DasrReceiver()
     one, other = (receiver.message(name, packets=10**6) for name in ("S", "T"))
     before = next(name for name, reached in EXPECTED.items() if reached == state)
-    packet = reply = None
+    last: Any = None
     for name in (before, seen):
         ce, fraction = INPUTS[name]
         until = receiver.now + _LASTS_PS
         while receiver.now < until:
             for message in (one, other):
-                packet, reply = receiver.receive(message, ce, after_ps=round(PACKET_PS / fraction))
-    assert packet is not None
-    assert reply is not None
+                last = receiver.receive(message, ce, after_ps=round(PACKET_PS / fraction))
+    packet, reply = last
     return {"state": receiver.endpoint.congestion, "share": reply.share, "passed": packet.ce}
 
 

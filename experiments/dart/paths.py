@@ -15,8 +15,7 @@ _VISIT = [*_PACKET, "node", "visit"]
 
 def visits(result: Result) -> pd.DataFrame:
     """Return every passage of a data packet through a switch, in a run without losses."""
-    plan, rows = result.plan, result.outcome.trace
-    assert rows is not None
+    plan, rows = result.plan, result.trace_rows
     fabric = plan.fabric
     data = rows[rows["kind"] == DATA]
     left = data[(data["what"] == SENT) & ~fabric.is_host[fabric.port_node[data["port"]]]]
@@ -47,8 +46,7 @@ def hops(passed: pd.DataFrame) -> pd.DataFrame:
 
 def disorders(result: Result) -> int:
     """Return how many data packets arrived at their host out of order."""
-    plan, rows = result.plan, result.outcome.trace
-    assert rows is not None
+    plan, rows = result.plan, result.trace_rows
     fabric = plan.fabric
     is_there = (rows["what"] == ARRIVED) & (rows["kind"] == DATA) & fabric.is_host[fabric.port_peer[rows["port"]]]
     arrivals = pd.DataFrame({"message": rows["message"][is_there], "psn": rows["psn"][is_there]})

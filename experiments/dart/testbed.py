@@ -78,8 +78,7 @@ def _parts(result: Result) -> pd.DataFrame:
     `t_f`: from SFS's start until its first packet is at R. `t_b`: until LFS's NIC has slowed down. `t_f'`: until the
     first packet that LFS sends then is at R.
     """
-    plan, rows = result.plan, result.outcome.trace
-    assert rows is not None
+    plan, rows = result.plan, result.trace_rows
     nic, last = plan.fabric.port(LFS, "s0"), plan.fabric.port("s0", R)
     data = rows[rows["kind"] == DATA]
     arrived = data[(data["what"] == ARRIVED) & (data["port"] == last)]

@@ -14,11 +14,8 @@ LOOKS = {"line-rate": ("PFC alone", "vermilion"), "dcqcn": ("DCQCN", "blue")}
 FLOWS = {"far 1": ("h0", "h4"), "far 2": ("h1", "h4"), "far 3": ("h2", "h4"), "near": ("h5", "h4"),
          "victim": ("h3", "h6")}  # fmt: skip
 FAR, LINE_BPS = ("far 1", "far 2", "far 3"), 40e9
+fabric = partial(topology.dumbbell, 4, 3, rate="40Gbps", bottleneck_rate="160Gbps", delay="1us")
 END_PS, SEEDS = {"quick": ms(10), "paper": ms(100)}, {"quick": 1, "paper": 6}
-
-
-def fabric() -> Graph:
-    return topology.dumbbell(4, 3, rate="40Gbps", bottleneck_rate="160Gbps", delay="1us")
 
 
 def flows(seed: int) -> pd.DataFrame:

@@ -12,11 +12,8 @@ from ..api import *
 from .micro import LOOKS
 from .setup import slowdowns
 
+fabric = partial(topology.leaf_spine, 4, 1, 8, rate="25Gbps", fabric_rate="100Gbps", delay="1us")
 LOADS, ARRIVE_PS, SHORT_BYTES = (0.3, 0.5), {"quick": ms(2), "paper": ms(200)}, 10_000
-
-
-def fabric() -> Graph:
-    return topology.leaf_spine(4, 1, 8, rate="25Gbps", fabric_rate="100Gbps", delay="1us")
 
 
 def traffic(load: float, arrive_ps: int, seed: int) -> pd.DataFrame:

@@ -11,11 +11,8 @@ from ..api import *
 LOOKS = {"HPCC": ("HPCC", "blue"), "per ACK": ("per ACK", "vermilion"), "per RTT": ("per RTT", "green")}
 CHANGES: dict[str, dict[str, Any]] = {"HPCC": {}, "per ACK": {"has_reference": False},
                                       "per RTT": {"fast_reaction": False}}  # fmt: skip
+flows = partial(workload.messages, [(f"h{i}", "h0", "1GB") for i in range(1, 17)])
 STEPS, END_PS, FROM_PS, ACK_END_PS = (5, 25, 150, 300), ms(10), us(22), us(400)
-
-
-def flows() -> pd.DataFrame:
-    return workload.messages([(f"h{i}", "h0", "1GB") for i in range(1, 17)])
 
 
 def by(rows: pd.DataFrame, quantity: str, label: str) -> dict[str, float]:

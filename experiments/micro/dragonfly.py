@@ -34,6 +34,7 @@ ROUTERS, HOSTS, GLOBAL_LINKS = 4, 2, 2
 TRAFFICS = ("uniform", "adversarial")
 _CLOSED = ("minimal", "Valiant")
 _LOOKS = {"minimal": ("minimal", "blue"), "Valiant": ("Valiant", "vermilion"), "adaptive": ("adaptive", "green")}
+_network = partial(topology.dragonfly, ROUTERS, HOSTS, GLOBAL_LINKS, rate="100Gbps", delay="100ns")
 _GROUPS = ROUTERS * GLOBAL_LINKS + 1
 _N = ROUTERS * HOSTS * _GROUPS
 _LINE_RATE = scheme("line-rate", payload_bytes=1000, header_bytes=48).replace(buffer=DropTail())
@@ -72,10 +73,6 @@ def links_on_average(traffic: str, routing: str) -> float:
         return links
     router, group = HOSTS - 1, (ROUTERS - 1) * HOSTS
     return (2 * router + 3 * group + links * (_N - 1 - router - group)) / (_N - 1)
-
-
-def _network() -> topology.Graph:
-    return topology.dragonfly(ROUTERS, HOSTS, GLOBAL_LINKS, rate="100Gbps", delay="100ns")
 
 
 def _work(traffic: str, routing: str, load: float, packets: int, seed: int) -> pd.DataFrame:

@@ -47,10 +47,6 @@ def _web_search(scale: str, load: int, seed: int) -> pd.DataFrame:
     return workload.poisson(_network(scale), "web_search", load / 100, count=_messages(scale), seed=seed)
 
 
-def _incast(senders: int) -> pd.DataFrame:
-    return workload.incast([f"h{i}" for i in range(1, senders + 1)], "h0", INCAST_BYTES)
-
-
 def _of_the_load(rows: pd.DataFrame) -> pd.Series[float]:
     rows = rows[rows["case"] != INCAST]
     return rows["goodput"] / 1e9 / rows["case"].str.extract(r"(\d+)%")[0].astype(float)
@@ -79,7 +75,7 @@ class ReceiverSchemes(Experiment):
         senders = 8 if check_scale(scale) == "quick" else 64
         messages = _messages(scale)
         cases = {f"web search, {load}%": partial(_web_search, scale, load, seed) for load in LOADS}
-        cases[INCAST] = partial(_incast, senders)
+        cases[INCAST] = partial(workload.incast, [f"h{i}" for i in range(1, senders + 1)], "h0", INCAST_BYTES)
         every = [probes.field("flow", flow, "received_packets", every=ps(_SAMPLE_PS)) for flow in range(messages)]
         for name, (case, work) in product(RECEIVERS, cases.items()):
             watch, cost = ([], 1.0) if case == INCAST else (every, 20.0)

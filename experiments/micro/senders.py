@@ -24,6 +24,7 @@ LINE_BPS = 25e9
 INCAST_BYTES = 64_000
 _SAMPLES = 200
 """Samples of goodputs and queue per run."""
+_two_bottlenecks = partial(topology.rcc_multi_bottleneck, rate=LINE_BPS, delay="2us", buffer="3MB")
 
 
 def _star(hosts: int) -> Graph:
@@ -37,10 +38,6 @@ def _near_and_far() -> Graph:
     return graph
 
 
-def _two_bottlenecks() -> Graph:
-    return topology.rcc_multi_bottleneck(rate=LINE_BPS, delay="2us", buffer="3MB")
-
-
 def _start_and_stop(flows: int, phase_ps: int) -> pd.DataFrame:
     """Return flows that start a phase apart and stop in reverse order, at equal shares of 90% of the link."""
     rows = []
@@ -49,14 +46,6 @@ def _start_and_stop(flows: int, phase_ps: int) -> pd.DataFrame:
         size = int(sum(0.9 * LINE_BPS / 8 * phase_ps * 1e-12 / share for share in shares))
         rows.append((f"h{number + 1}", "h0", size, ps(number * phase_ps)))
     return workload.messages(rows)
-
-
-def _incast(senders: int) -> pd.DataFrame:
-    return workload.incast([f"h{i}" for i in range(1, senders + 1)], "h0", INCAST_BYTES)
-
-
-def _long(pairs: list[tuple[str, str]], gap_ps: int) -> pd.DataFrame:
-    return workload.messages([(src, dst, 10**11, ps(i * gap_ps)) for i, (src, dst) in enumerate(pairs)])
 
 
 def _received(flows: int, every_ps: int) -> list[Probe]:
@@ -71,13 +60,15 @@ def _cases(phase: int, incasts: Iterable[int]) -> Iterator[tuple[str, int, Any, 
         yield "convergence", flows, partial(_star, flows + 1), partial(_start_and_stop, flows, phase), until, watch
     for flows in incasts:
         watch = [probes.queue("s0", "h0", us(1))]
-        yield "incast", flows, partial(_star, flows + 1), partial(_incast, flows), None, watch
+        work = partial(workload.incast, [f"h{i}" for i in range(1, flows + 1)], "h0", INCAST_BYTES)
+        yield "incast", flows, partial(_star, flows + 1), work, None, watch
     near_and_far, pairs = [("h1", "h0"), ("h2", "h0")], _two_bottlenecks().graph["flows"]
     for kind, network, ends, gap, until in (
         ("RTT fairness", _near_and_far, near_and_far, 0, 4 * phase),
         ("two bottlenecks", _two_bottlenecks, pairs, 2 * phase, 6 * phase),
     ):
-        yield kind, len(ends), network, partial(_long, ends, gap), until, _received(len(ends), until // _SAMPLES)
+        work = partial(workload.messages, [(*pair, 10**11, ps(i * gap)) for i, pair in enumerate(ends)])
+        yield kind, len(ends), network, work, until, _received(len(ends), until // _SAMPLES)
 
 
 def _goodputs(result: Result, flows: int) -> list[pd.Series]:

@@ -13,13 +13,8 @@ from ..api import *
 
 MACHINES = {"flat": Nccl(), "8 x 8": Nccl(hosts_per_node=8, algorithm="hierarchical")}
 _GPUS = 64
-
-
+_network = partial(topology.leaf_spine, 8, 8, 8, rate="400Gbps", delay="500ns")
 _LOOKS = {one: (one, colour) for one, colour in (("step", "blue"), ("step by max-min", "sky"), ("computing", "orange"))}
-
-
-def _network() -> topology.Graph:
-    return topology.leaf_spine(8, 8, 8, rate="400Gbps", delay="500ns")
 
 
 def _work(machine: str, scale: str) -> pd.DataFrame:

@@ -4,7 +4,7 @@ Each point is a logarithmic grid over the box that section IV recommends, withou
 one RTT; another one is wider, with negative margins. `rcc.map` compares it with packets.
 """
 
-from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface, share_above
+from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface, draw_margins, share_above
 from ..api import *
 from .setup import *
 
@@ -101,11 +101,7 @@ class Figure4(Experiment):
         figure, axes = subplots(1, 2, figsize=(11, 4.2), sharey=True)
         for ax, (point, title) in zip(axes, titles.items(), strict=True):
             grid = surface_of(table, point).pivot(index="kp", columns="kd", values="phase_margin_deg")
-            x, y, margin = grid.columns.to_numpy(), grid.index.to_numpy(), grid.to_numpy()
-            filled = ax.contourf(x, y, np.clip(margin, -30, 90), levels=np.arange(-30, 91, 10), cmap="cividis")
-            lines = ax.contour(x, y, margin, levels=[0.0, ACCEPTABLE], colors=["white", "black"], linewidths=2,
-                               linestyles=["--", "-"])  # fmt: skip
-            ax.clabel(lines, fmt="%g°")
+            filled = draw_margins(ax, grid.index.to_numpy(), grid.columns.to_numpy(), grid.to_numpy(), -30.0)
             ax.plot(PID.kd, PID.kp, "*", color=COLOURS["vermilion"], markersize=14, clip_on=False)
             value = scalar(table, point, "margin of the default")
             ax.annotate(

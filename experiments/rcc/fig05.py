@@ -20,13 +20,6 @@ _SHOWN = 600
 """Stored samples per curve."""
 
 
-def four_flows(factor: int) -> pd.DataFrame:
-    """Return the four messages, with sizes and intervals divided by `factor`."""
-    return workload.messages(
-        [(f"h{i}", "h4", size // factor, i * INTERVAL_PS // factor) for i, size in enumerate(SIZES)]
-    )
-
-
 def processor_sharing(
     capacity_bps: float, sizes: tuple[int, ...] = SIZES, interval_ps: int = INTERVAL_PS
 ) -> list[float]:
@@ -128,10 +121,11 @@ class Figure5(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         factor = QUICK if check_scale(scale) == "quick" else 1
         every = us(20) if scale == "quick" else ms(1)
+        flows = [(f"h{i}", "h4", size // factor, i * INTERVAL_PS // factor) for i, size in enumerate(SIZES)]
         for name in SCHEMES:
             scenario = Scenario(
                 network=topology.rcc_dumbbell,
-                workload=partial(four_flows, factor),
+                workload=partial(workload.messages, flows),
                 scheme=PRESET[name],
                 seed=seed,
                 probes=[

@@ -39,13 +39,13 @@ def limit_of(rows: pd.DataFrame, form: str, quantity: str) -> float:
 
 def linear_limit(form: str) -> float:
     """Return the largest K_d with all roots of the discrete loop inside the unit circle."""
-    low, high = 1e4, 3e5
-    for _ in range(50):
-        middle = (low + high) / 2
-        loop = RccLoop(kp=KP, kd=middle, base_rtt_ps=BASE_RTT_PS, delta=DELTA)
-        is_stable = loop.discrete_radius(is_accumulating=form == "accumulating") < 1
-        low, high = (middle, high) if is_stable else (low, middle)
-    return low
+    from scipy.optimize import brentq  # slow to import
+
+    def beyond(kd: float) -> float:
+        loop = RccLoop(kp=KP, kd=kd, base_rtt_ps=BASE_RTT_PS, delta=DELTA)
+        return loop.discrete_radius(is_accumulating=form == "accumulating") - 1
+
+    return float(brentq(beyond, 1e4, 3e5))
 
 
 def _over_linear(rows: pd.DataFrame, form: str) -> float:

@@ -16,7 +16,7 @@ _FABRIC = "200Gbps"
 _LOADS = MappingProxyType({"quick": (0.3,), "paper": (0.3, 0.4, 0.5)})
 _PARTS = VARIANTS[1:]
 _TREES: dict[str, Callable[[], Graph]] = {
-    "quick": partial(quick_tree, _FABRIC),
+    "quick": partial(quick_tree, fabric_rate=_FABRIC),
     "paper": partial(topology.rcc_fat_tree, fabric_rate=_FABRIC),
 }
 

@@ -23,10 +23,6 @@ _LOADS = {"1:1": 0.5, "2:1": 0.3}
 """Load by fabric; each load has only one fabric."""
 
 
-def _values(component: Any) -> dict[str, Any]:
-    return {one.name: getattr(component, one.name) for one in fields(component)}
-
-
 @dataclass(frozen=True)
 class Changed(FatTreeCase):
     """A run of RCC or Homa with its modified receiver."""
@@ -40,10 +36,10 @@ class Changed(FatTreeCase):
         own = scheme_for(self.scheme, sizes_of(self.workload, scale))
         assert point.scenario is not None
         if self.scheme == "rcc":
-            own = replace(own, control=(ReturningRcc(**_values(own.control[0])),))
+            own = replace(own, control=(ReturningRcc(**vars(own.control[0])),))
             scenario = replace(point.scenario, scheme=own)
         else:
-            own = replace(own, recovery=OrderedHoma(**_values(own.recovery)))
+            own = replace(own, recovery=OrderedHoma(**vars(own.recovery)))
             scenario = replace(point.scenario, scheme=own, until=ms(30))
         return replace(point, scenario=scenario)
 

@@ -35,10 +35,7 @@ _OVER_LOAD = partial(
     by=("quantity", "reading"),
 )
 LONG_BYTES = 1_000_000
-
-
-def one_switch() -> Graph:
-    return topology.star(32, rate="100Gbps", delay="3us", buffer="32MB")
+one_switch = partial(topology.star, 32, rate="100Gbps", delay="3us", buffer="32MB")
 
 
 def traffic(scale: str, load: float, seed: int) -> pd.DataFrame:

@@ -21,10 +21,7 @@ _MESSAGE = kB(1000)
 _SCHEMES = ("ren", "traditional")
 _ROUND_PS = ps(51_696_000)
 _MODEL = "equations"
-
-
-def _flow() -> pd.DataFrame:
-    return workload.messages([("h0", "h4", _MESSAGE)])
+_flow = partial(workload.messages, [("h0", "h4", _MESSAGE)])
 
 
 def _name(scheme: str, packets: int) -> str:

@@ -30,20 +30,17 @@ _by_strength = partial(named, form="strength {:g}")
 _EVERYWHERE = {"each": Each(MoreThan(0), of="strength")}
 
 
-def _network(senders: int) -> Any:
-    return topology.dumbbell(senders, 1, rate=SIMULATED_LINE_BPS, delay=ps(SIMULATED_RTT_PS // 6), buffer="200MB")
-
-
 def _scenario(
     starts: Counts, leaves: Iterable[tuple[int, int]], rounds: int, protocol: str, seed: int,
     probe: Callable[..., probes.Probe], **changes: Any,
 ) -> Scenario:  # fmt: skip
     """Return flows that start at given times; some leave at the start of a round, given as (flow, round)."""
-    flows = len(starts)
+    flows, delay = len(starts), ps(SIMULATED_RTT_PS // 6)
     work = workload.messages([(f"h{i}", f"h{flows}", 10**9) for i in range(flows)]).assign(start_ps=starts)
     downs = [LinkDown(link=(f"h{flow}", "s0"), at_ps=ps(number * SIMULATED_RTT_PS)) for flow, number in leaves]
     return Scenario(
-        network=partial(_network, flows), workload=work, seed=seed, faults=downs,
+        network=partial(topology.dumbbell, flows, 1, rate=SIMULATED_LINE_BPS, delay=delay, buffer="200MB"),
+        workload=work, seed=seed, faults=downs,
         scheme=SIMULATED[_PROTOCOLS[protocol]].replace(
             **{"DropTail.limit_bytes": "100MB", "GrantClock.least_timeout_ps": "10ms", **changes}
         ),

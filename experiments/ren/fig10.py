@@ -6,6 +6,7 @@ figure 3's bursts, followed one by one through a switch, show that they work as 
 """
 
 from rdmacc.experiments.ren.bursts import burst_point
+from rdmacc.models.max_min import paths_in_numbers
 from ..api import *
 from .setup import *
 
@@ -65,7 +66,6 @@ class Figure10(Experiment):
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         trace = result.packet_trace
-        assert trace is not None
         data = trace[trace["kind"] == "data"]
         came = data[(data["peer"] == "s0") & (data["what"] == "arrived")]
         at_port = data[(data["node"] == "s0") & (data["peer"] == "s1")]
@@ -79,12 +79,10 @@ class Figure10(Experiment):
         ]).sort_index()  # fmt: skip
         queue = steps["change"].cumsum()
         behind = queue[steps["what"] == "dropped"]
-        assert point.scenario is not None
-        graph = point.scenario.make_network()
-        path = nx.shortest_path(graph, result.flows["src"].iloc[0], result.flows["dst"].iloc[0])
-        delays = [graph.edges[link]["delay_ps"] for link in pairwise(path)]
+        first_hops, ports = paths_in_numbers(result.plan)
+        delays = result.plan.fabric.port_delay_ps[ports[: first_hops[1]]]  # of the first flow
         numbers = {
-            "propagation, there and back": (2 * sum(delays), "ps"),
+            "propagation, there and back": (2 * delays.sum(), "ps"),
             "links, there and back": (2 * len(delays), ""),
             "received": (len(came), "packets"),
             "transmitted": (len(left), "packets"),

@@ -92,9 +92,7 @@ class WorkedExample(ReadingFigure):
             yield Point(name=name, scenario=scenario, labels={"scheme": name})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        round_ps = self.example.round_ps
-        trace = result.packet_trace
-        assert trace is not None
+        round_ps, trace = self.example.round_ps, result.packet_trace
         sent = trace[(trace["node"] == "s0") & (trace["kind"] == "data") & (trace["what"] == "sent")]
         start = int(sent["time_ps"].min())
         counts = sent.groupby((sent["time_ps"] - start) // round_ps).size().reindex(range(ROUNDS), fill_value=0)

@@ -23,10 +23,6 @@ LOADS = (30, 60)
 _STAR_PS = {"10G": HOST_LINK_PS, "100G": us(1)}
 
 
-def _star(rate: str, senders: int) -> Graph:
-    return topology.star(senders + 1, rate=f"{rate}bps", delay=ps(_STAR_PS[rate]), buffer=BUFFER)
-
-
 def _point(case: str, rate: str, weight: str, seed: int, network: Any, work: Any, cost: float) -> Point:
     scenario = Scenario(network=network, workload=work, scheme=scheme_of(rate, weight), seed=seed)
     labels = {"case": case, "rate": rate, "weight": weight}
@@ -72,8 +68,9 @@ class ExpressPassNs2(Experiment):
             for rate in ("10G", "100G"):
                 for case, (senders, size) in INCASTS.items():
                     if not (is_quick and size * senders > 8_000_000):
+                        links = {"rate": f"{rate}bps", "delay": f"{_STAR_PS[rate]}ps", "buffer": BUFFER}
                         work = partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size)
-                        yield _point(case, rate, weight, seed, partial(_star, rate, senders), work, 1.0)
+                        yield _point(case, rate, weight, seed, partial(topology.star, senders + 1, **links), work, 1.0)
                 yield joining_point(TWO, rate, weight, seed)
             yield joining_point(TEN, "10G", weight, seed)
         for load in () if is_quick else LOADS:

@@ -31,10 +31,6 @@ _fabric = partial(
 )  # fmt: skip
 
 
-def _star(rate: str, senders: int) -> Graph:
-    return topology.star(senders + 1, rate=f"{rate}bps", delay=DELAYS[rate], buffer=_BUFFER)
-
-
 def _nothing_lost(table: pd.DataFrame) -> dict[str, float]:
     rows = wide(table)
     stars = rows[rows["case"].isin(INCASTS)]
@@ -72,9 +68,9 @@ class HomaNs3(Experiment):
         for rate, (case, (senders, size)) in product(DELAYS, INCASTS.items()):
             homa = preset("homa-ns3").at(f"{rate}bps")["homa"]
             scenario = Scenario(
-                network=partial(_star, rate, senders), seed=seed,
+                network=partial(topology.star, senders + 1, rate=f"{rate}bps", delay=DELAYS[rate], buffer=_BUFFER),
                 workload=partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size),
-                scheme=homa.replace(**({"DropTail.limit_bytes": _MANY_BYTES} if senders == 32 else {})),
+                scheme=homa.replace(**({"DropTail.limit_bytes": _MANY_BYTES} if senders == 32 else {})), seed=seed,
             )  # fmt: skip
             yield Point(name=f"{case}, {rate}", scenario=scenario, labels={"case": case, "rate": rate})
         for case, trace in () if is_quick else W5.items():

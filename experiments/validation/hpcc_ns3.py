@@ -55,15 +55,12 @@ CHAOTIC = ("hpcc, web search", "dctcp, web search")
 _RANDOM = ("dcqcn", "dcqcn-paper")
 _COSTS = {TWO: 4.0, "32 x 1 MB": 4.0, "8 x 10 MB": 10.0, PERMUTATION: 8.0, WEB_SEARCH: 100.0}
 
-_fabric = partial(topology.fat_tree, 8, rate="100Gbps", delay="1us", buffer="32MiB")
+_LINKS = {"rate": "100Gbps", "delay": "1us", "buffer": "32MiB"}
+_fabric = partial(topology.fat_tree, 8, **_LINKS)
 
 
 def _senders(case: str) -> int:
     return INCASTS[case][0] if case in INCASTS else 8
-
-
-def _network(senders: int) -> Graph:
-    return topology.star(senders + 1, rate="100Gbps", delay="1us", buffer="32MiB")
 
 
 def _workload(case: str) -> Any:
@@ -112,7 +109,7 @@ class HpccNs3(Experiment):
             watch = [probes.queue("s0", f"h{to}", "100ns")] if is_star else ()
             for one in range(seed, seed + (seeds if name in _RANDOM and case != WEB_SEARCH else 1)):
                 scenario = Scenario(
-                    network=partial(_network, to) if is_star else _fabric, workload=_workload(case),
+                    network=partial(topology.star, to + 1, **_LINKS) if is_star else _fabric, workload=_workload(case),
                     scheme=preset("hpcc-ns3")[name], seed=one, probes=watch,
                 )  # fmt: skip
                 suffix, labels = f", seed {one}" if one != seed else "", {"scheme": name, "case": case, "seed": one}

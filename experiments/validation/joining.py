@@ -28,10 +28,6 @@ _SENDERS = [f"h{6 * 3 * i}" for i in range(1, 11)]
 """Senders of "ten to one", each in a different rack; the receiver is h0."""
 
 
-def _dumbbell(rate: str) -> Graph:
-    return topology.dumbbell(2, 2, rate=f"{rate}bps", delay=ps(_DUMBBELL[rate][0]), buffer=BUFFER)
-
-
 def fat_tree() -> Graph:
     """Return the fat tree of ns2-xpass, large-scale-fattree.tcl; each agg connects to the cores of its parity."""
     graph = topology.clos(8, 4, 6, 2, 8, rate="10Gbps", delay="4us", buffer=BUFFER)
@@ -45,22 +41,18 @@ def scheme_of(rate: str, weight: str) -> Scheme:
     return preset("expresspass-2017").at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight])
 
 
-def _joining(pairs: list[tuple[str, str]], join_ps: int) -> pd.DataFrame:
-    """Return endless flows; the first starts at once, the others join later."""
-    return workload.messages([(src, dst, 2 * 10**9, ps(join_ps if i else 0)) for i, (src, dst) in enumerate(pairs)])
-
-
 def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[str, Any] | None = None) -> Point:
     """Return a point of `TWO` flows at "10G" or "100G", or of `TEN` at "10G", with the labels `more`."""
     if case == TWO:
-        network: Any = partial(_dumbbell, rate)
-        _, join_ps, until_ps = _DUMBBELL[rate]
+        delay_ps, join_ps, until_ps = _DUMBBELL[rate]
+        network: Any = partial(topology.dumbbell, 2, 2, rate=f"{rate}bps", delay=ps(delay_ps), buffer=BUFFER)
         pairs = [("h0", "h2"), ("h1", "h3")]
     else:
         network, join_ps, until_ps = fat_tree, ms(5), ms(20)
         pairs = [(sender, "h0") for sender in _SENDERS]
+    endless = [(*pair, 2 * 10**9, ps(join_ps if flow else 0)) for flow, pair in enumerate(pairs)]
     scenario = Scenario(
-        network=network, workload=partial(_joining, pairs, join_ps), seed=seed, until=until_ps,
+        network=network, workload=partial(workload.messages, endless), seed=seed, until=until_ps,
         scheme=scheme_of(rate, weight),
         probes=[probes.field("flow", flow, "received_packets") for flow in range(len(pairs))],
     )  # fmt: skip
