@@ -1,5 +1,7 @@
 """Dart, figure 9: throughput and convergence time on the testbed. Setup: `rdmacc.experiments.dart.testbed`."""
 
+from itertools import groupby
+
 from ..api import *
 from .testbed import *
 
@@ -20,13 +22,9 @@ def _edges(table: pd.DataFrame) -> dict[str, float]:
     peak, shared = _levels(table)
     rate = curve(table, "throughput", "throughput").to_numpy()
     between = (rate > 1.1 * shared) & (rate < 0.95 * peak)
-    longest = run = 0
-    for is_between in between:
-        run = run + 1 if is_between else 0
-        longest = max(longest, run)
     return {
         "edges": int(np.count_nonzero(np.diff(rate > (peak + shared) / 2))),
-        "groups of messages in between": longest,
+        "groups of messages in between": max((sum(run) for _, run in groupby(between)), default=0),
     }
 
 

@@ -10,16 +10,13 @@ PUBLISHED_MEDIAN = {
     for load in LOADS[mix]
 }
 """Dart's median relative to DCQCN's and TIMELY's, the mean over loads (VI-B)."""
+_of_baselines = partial(all_runs, schemes=(*BASELINES, "dart"))
 
 
 def _beside_the_best(rows: pd.DataFrame) -> dict[str, float]:
     medians = {mix: compared(rows, "p50", mix) for mix in LOADS}
     found = {mix: of["Dart"] / of.drop(columns="Dart").min(axis=1) for mix, of in medians.items()}
     return {f"{mix}, {load}": value for mix, ratios in found.items() for load, value in ratios.items()}
-
-
-def _of_baselines(*mixes: str) -> list[ClosCase]:
-    return all_runs(*mixes, schemes=(*BASELINES, "dart"))
 
 
 @register_experiment

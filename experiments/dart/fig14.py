@@ -17,16 +17,6 @@ PUBLISHED_RATIOS = {
 _LOADS = [("typical", load) for load in LOADS["typical"]]
 
 
-def variants(scale: str) -> list[ClosCase]:
-    """Return the six variants at each load of the typical mix and in three other readings; at quick scale two loads."""
-    if scale == "quick":
-        return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
-    readings = cases(tuple(VARIANTS), _LOADS, jitter=STARTS_WITHIN)
-    readings += cases(("iofd", "dart"), _LOADS, changes=TO_LAST_HOP)
-    readings += cases(tuple(VARIANTS), _LOADS, is_persistent=True)
-    return readings + cases(tuple(VARIANTS), _LOADS)
-
-
 def _relative(reading: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of a reading, with the ratio of their p99 to DCQCN's for the same flows."""
     rows = of_reading(rows, reading).query("changes == ''").sort_values("load", kind="stable")
@@ -94,7 +84,13 @@ class Figure14(ClosFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[ClosCase]:
-        return variants(scale)
+        """Return the six variants at each load of the typical mix, and in three readings; quick scale has two loads."""
+        if scale == "quick":
+            return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
+        readings = cases(tuple(VARIANTS), _LOADS, jitter=STARTS_WITHIN)
+        readings += cases(("iofd", "dart"), _LOADS, changes=TO_LAST_HOP)
+        readings += cases(tuple(VARIANTS), _LOADS, is_persistent=True)
+        return readings + cases(tuple(VARIANTS), _LOADS)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         looks = {one: (name, colour) for (one, name), colour in zip([*VARIANTS.items()][1:], COLOURS)}

@@ -20,17 +20,6 @@ _JITTERS = ("10us", "30us")
 _AT = {FRESH: (0.2, 0.4), FRESH_GROUPS: (0.4,), kept(64): (0.4,), kept(256): (0.4,)}
 
 
-def readings(scale: str) -> list[ClosCase]:
-    """Return the runs of each reading in the typical mix; at quick scale, a few."""
-    if scale == "quick":
-        return cases(("dcqcn", "dart"), [("typical", 0.2)], BOTH)
-    found = [case for late in _JITTERS for case in cases(("dcqcn", "dart"), _LOADS, jitter=late)]
-    found += cases(_COMPARED, _LOADS) + cases(("dart",), _LOADS, changes=WINDOW)
-    for label, loads in _AT.items():
-        found += cases(("dcqcn", "timely", "dart"), [("typical", load) for load in loads], [label])
-    return list(dict.fromkeys(found))
-
-
 def verdicts() -> pd.DataFrame:
     """Return the verdicts on figures 11 to 13 and the tables under all readings, from the bundled tables.
 
@@ -125,7 +114,14 @@ class Readings(ClosFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[ClosCase]:
-        return readings(scale)
+        """Return the runs of each reading in the typical mix; at quick scale, a few."""
+        if scale == "quick":
+            return cases(("dcqcn", "dart"), [("typical", 0.2)], BOTH)
+        found = [case for late in _JITTERS for case in cases(("dcqcn", "dart"), _LOADS, jitter=late)]
+        found += cases(_COMPARED, _LOADS) + cases(("dart",), _LOADS, changes=WINDOW)
+        for label, loads in _AT.items():
+            found += cases(("dcqcn", "timely", "dart"), [("typical", load) for load in loads], [label])
+        return list(dict.fromkeys(found))
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         shown = [one for one in _SHOWN if len(of_reading(rows, one))]

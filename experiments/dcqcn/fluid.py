@@ -15,6 +15,7 @@ from ..api import *
 LOOKS = {"packets": ("packets", "blue"), "fluid": ("fluid model", "vermilion"), "fixed": ("its fixed point", "black")}
 COUNTS, SEEDS = {"quick": (2, 10), "paper": (2, 4, 6, 8, 10)}, {"quick": 1, "paper": 12}
 TOPS = {2: 80, 10: 400}
+model_of = partial(DcqcnFluid, duration_ps="60ms", step_ps="8us", ramp="extended")
 QCN = {"increase_period_ps": "1500us", "byte_counter_bytes": "150kB"}
 CUT_OFF = {"kmin_bytes": "40kB", "kmax_bytes": "40kB", "pmax": 1.0}
 CASES: dict[str, dict[str, Any]] = {
@@ -24,10 +25,6 @@ CASES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 JOIN_PS, SETTLE_PS, END_PS = ms(10), ms(10), ms(40)
 JOINING = [("h1", "h0", "1GB"), ("h2", "h0", "1GB", JOIN_PS), ("h3", "h0", "2MB")]
-
-
-def model_of(flows: int) -> DcqcnFluid:
-    return DcqcnFluid(flows=flows, duration_ps="60ms", step_ps="8us", ramp="extended")
 
 
 def over_fixed(rows: pd.DataFrame, side: str) -> dict[str, float]:
@@ -76,7 +73,7 @@ class Fluid(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         seeds = range(seed, seed + SEEDS[check_scale(scale)])
         for count, one in product(COUNTS[scale], seeds):
-            scenario = replace(model_of(count).scenario(), seed=one)
+            scenario = replace(model_of(flows=count).scenario(), seed=one)
             labels = {"flows": count, "case": "", "seed": one}
             yield Point(name=f"{count} flows, seed {one}", scenario=scenario, labels=labels, cost=2)
         for (case, changes), one in product(CASES.items(), seeds):
@@ -94,7 +91,7 @@ class Fluid(Experiment):
             rates = [result.samples(f"rate {i}").loc[JOIN_PS + SETTLE_PS :] for i in range(2)]
             gap = float((rates[0] - rates[1]).abs().mean() / (rates[0].mean() + rates[1].mean()) * 2)
             return tidy(point.name, {"gap": (gap, "")}).assign(side="packets")
-        model, queue = model_of(point.labels["flows"]), result.samples("queue s0->h0")
+        model, queue = model_of(flows=point.labels["flows"]), result.samples("queue s0->h0")
         sides = {
             "packets": mean_between(queue, result.now_ps // 2, result.now_ps),
             "fluid": float(np.mean(model.integrate().tail(0.5)[:, 0])) * model.packet_bytes,

@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -169,8 +170,7 @@ def LessThan(bound: float, unit: str = "") -> Number:
     return Number(-math.inf, bound, unit, "less than {}", (bound,), is_open=True)
 
 
-def Between(low: float, high: float, unit: str = "") -> Number:
-    return Number(low, high, unit)
+Between = Number
 
 
 def Exactly(target: float, unit: str = "") -> Number:
@@ -206,9 +206,8 @@ def Size(stated: float, most: float | None = None, unit: str = "", whole: float 
     return Number(max(0.0, stated - reach(stated)), min(whole, most + reach(most)), unit, is_rule=True)
 
 
-def Part(stated: float, most: float | None = None, unit: str = "", whole: float = 1.0) -> Number:
-    """Return the band of a stated part of a whole; above half, the margin is a third of the rest; at least 2 points."""
-    return Size(stated, most, unit, whole)
+Part = partial(Size, whole=1.0)
+"""Returns the band of a stated part of a whole; above half, the margin is a third of the rest; at least 2 points."""
 
 
 SIGNS = {"<": (1, True, "rising"), "<=": (1, False, "not falling"), ">": (-1, True, "falling"),
@@ -241,12 +240,8 @@ class Ordered(Band):
         return (self.form or f"{SIGNS[self.sign][2]} in this order") + in_brackets(self.slack)
 
 
-def Rises(slack: float = 0.0) -> Ordered:
-    return Ordered("<", slack, "rises at every step")
-
-
-def Falls(slack: float = 0.0) -> Ordered:
-    return Ordered(">", slack, "falls at every step")
+Rises = partial(Ordered, "<", form="rises at every step")
+Falls = partial(Ordered, ">", form="falls at every step")
 
 
 @dataclass(frozen=True)
@@ -269,8 +264,7 @@ class Lowest(Band):
         return f"{self.name} {'lowest' if self.way > 0 else 'highest'}{in_brackets(self.slack)}"
 
 
-def Highest(name: str, slack: float = 0.0) -> Lowest:
-    return Lowest(name, slack, -1)
+Highest = partial(Lowest, way=-1)
 
 
 Inner = tuple[Band, Value, Sequence[Value]]

@@ -6,10 +6,7 @@ from .setup import *
 _ONE_PERCENT = 1e-2
 _PUBLISHED_BEST = 0.6
 """Improved Go-Back-N at a loss rate of 1% (IV-A)."""
-
-
-def _means(table: pd.DataFrame, timeout_ps: int = ACK_TIMEOUT_PS) -> dict[str, float]:
-    return by_variant(table, timeout_ps, _ONE_PERCENT)
+_means = partial(by_variant, timeout_ps=ACK_TIMEOUT_PS, loss=_ONE_PERCENT)
 
 
 @register_experiment
@@ -44,7 +41,7 @@ class OtherReadings(LossSweep):
 
 
 def _panel(title: str, timeout_ps: int, readings: dict[str, pd.DataFrame]) -> Bars:
-    means = pd.DataFrame({name: _means(rows, timeout_ps) for name, rows in readings.items()})
+    means = pd.DataFrame({name: _means(rows, timeout_ps=timeout_ps) for name, rows in readings.items()})
     found = (
         means.rename_axis("variant").melt(var_name="reading", value_name="goodput", ignore_index=False).reset_index()
     )

@@ -203,7 +203,9 @@ class Report:
             provenance.append(("time", f"{effort['wall_s']:.1f} s, {rate}"))
         seeding = ""
         if self._seeds not in (None, 1) and entry.table is not None:
-            seeding = seeding_text(one, entry.table, self._seeds) or _SEEDINGS[one.seeding].format(self._seeds_text())
+            seeding = seeding_text(one, entry.table, self._seeds) or _SEEDINGS[one.seeding].format(
+                seeds_text(self._seed, self._seeds)
+            )
         return html(
             "figure.html", title=f"{entry.heading}: {one.title}", entry=entry, figure=one,
             claims=claim_rows(entry.checks), seeding=seeding, provenance=provenance, is_drawn=entry.is_drawn,
@@ -211,9 +213,6 @@ class Report:
             scenes=[scene for scene in self._scenes() if scene.figure == one.name],
             before=self._names[place - 1] if place else "", after=(*self._names, "")[place + 1],
         )  # fmt: skip
-
-    def _seeds_text(self) -> str:
-        return seeds_text(self._seed, self._seeds)
 
     def _front_page(self) -> str:
         done = [entry for entry in self.entries if entry.table is not None]
@@ -224,7 +223,7 @@ class Report:
             groups.setdefault(_name(entry.name.partition(".")[0]), []).append(entry)
         return html(
             "index.html", title="rdmacc: figures and tables reproduced", version=metadata.version("rdmacc"),
-            scale=self._scale, seeds=self._seeds_text(), done=len(self._added) - len(self.failures),
+            scale=self._scale, seeds=seeds_text(self._seed, self._seeds), done=len(self._added) - len(self.failures),
             planned=len(self._names), hops=f"{hops:,}",
             effort=f"{seconds:,.0f} s of simulation, {hops / seconds / 1e6:.2f} M/s" if seconds else "",
             kinds=KINDS, score=self._score(), failures=self.failures, groups=groups, scenes=self._scenes(),

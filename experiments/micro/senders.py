@@ -73,13 +73,9 @@ def _cases(phase: int, incasts: Iterable[int]) -> Iterator[tuple[str, int, Any, 
 
 def _goodputs(result: Result, flows: int) -> list[pd.Series]:
     """Return each flow's goodput over the periods of its probe, in bit/s."""
-    found = []
-    for i in range(flows):
-        packets = result.samples(f"received_packets {i}")
-        bits = packets.diff().fillna(0.0) * result.plan.scheme.payload_bytes * 8
-        seconds = pd.Series(packets.index, index=packets.index).diff() * 1e-12
-        found.append((bits / seconds).fillna(0.0))
-    return found
+    packets = [result.samples(f"received_packets {i}") for i in range(flows)]
+    bits = 8e12 * result.plan.scheme.payload_bytes
+    return [(bits * one.diff() / one.index.to_series().diff()).fillna(0.0) for one in packets]
 
 
 def _lost_with_pfc(rows: pd.DataFrame) -> Measured:

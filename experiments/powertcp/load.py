@@ -14,6 +14,8 @@ from .setup import LOOKS, fabric, scheme_of
 RUNS = {"quick": {"paper": ms(2)}, "paper": {"paper": ms(12), "issue": ms(40)}}
 LOAD, RACKS = 0.6, [[f"h{i}" for i in range(first, first + 32)] for first in (0, 32)]
 SHORT_BYTES, LONG_BYTES = 10_000, 1_000_000
+tails = partial(means_of, looks=LOOKS, quantity="short, p99")
+"""Returns the mean tail of short messages at 60%, by scheme, in a set-up."""
 
 
 def traffic(scale: str, setup: str, seed: int) -> pd.DataFrame:
@@ -27,14 +29,9 @@ def traffic(scale: str, setup: str, seed: int) -> pd.DataFrame:
     ))  # fmt: skip
 
 
-def tails(rows: pd.DataFrame, setup: str) -> dict[str, float]:
-    """Return the mean tail of short messages at 60%, by scheme."""
-    return means_of(rows, LOOKS, setup=setup, quantity="short, p99")
-
-
 def lower(rows: pd.DataFrame, *others: str) -> dict[str, float]:
     """Return PowerTCP's reduction of the tail relative to others."""
-    found = tails(rows, "paper")
+    found = tails(rows, setup="paper")
     return {name: reduction(found["PowerTCP"], found[name]) for name in others}
 
 
@@ -51,7 +48,7 @@ class Load(Experiment):
               band=Each(Part(0.8), of="other scheme"), direction=Each(MoreThan(0))),
         claim("powertcp-l-2", measure=lambda rows: lower(rows, "HPCC"), band=Each(Part(0.33), of="other scheme"),
               direction=Each(MoreThan(0))),
-        claim("powertcp-l-3", measure=lambda rows: (found := tails(rows, "issue"))["PowerTCP"] / found["HPCC"],
+        claim("powertcp-l-3", measure=lambda rows: (found := tails(rows, setup="issue"))["PowerTCP"] / found["HPCC"],
               band=MoreThan(1)),
         claim("powertcp-l-4", measure=lambda rows: rows[having(rows, quantity="unfinished")]["value"].sum(),
               band=Exactly(0)),

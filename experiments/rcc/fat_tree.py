@@ -132,6 +132,7 @@ class FatTreeCase:
     load: float
     changes: Changes = ()
     """Parameters of the scheme."""
+    trees: ClassVar[Mapping[str, Callable[[], Graph]]] = TREES
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -139,12 +140,9 @@ class FatTreeCase:
             "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": differences(self.changes),
         }  # fmt: skip
 
-    def tree(self, scale: str) -> Callable[[], Graph]:
-        return TREES[scale]
-
     def point(self, scale: str, seed: int) -> Point:
         scenario = Scenario(
-            network=self.tree(scale), workload=partial(traffic, self.workload, scale, self.load, seed),
+            network=self.trees[scale], workload=partial(traffic, self.workload, scale, self.load, seed),
             scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes), seed=seed, until=UNTIL_PS,
         )  # fmt: skip
         arrival_ms = WORKLOADS[self.workload].arrival_ms(scale)

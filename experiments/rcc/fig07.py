@@ -20,11 +20,8 @@ TOGETHER_LONG = together(RCC_LONG)
 REQUESTED, KEPT_BACK = IncastCase("rcc", REQUEST), IncastCase("rcc", REQUEST, 0.99)
 PUBLISHED_BYTES = 900_000
 NEAR_ZERO_BYTES = 50_000
+_steady = partial(mean, quantity="steady queue")
 _REQUESTED = "share in the request over the lower one"
-
-
-def _steady(rows: pd.DataFrame, case: IncastCase) -> float:
-    return mean(rows, case, "steady queue")
 
 
 def _below_hpcc(rows: pd.DataFrame) -> Measured:

@@ -24,8 +24,7 @@ _TREES: dict[str, Callable[[], Graph]] = {
 class FabricCase(FatTreeCase):
     """A run with slower links between the switches."""
 
-    def tree(self, scale: str) -> Callable[[], Graph]:
-        return _TREES[scale]
+    trees = _TREES
 
     def point(self, scale: str, seed: int) -> Point:
         point = super().point(scale, seed)

@@ -29,6 +29,7 @@ LEAST, PATHS = "OVER by the least queue", "NDP's paths"
 _TIMER = (("least_timeout_ps", "1ms"),)
 TWO_MESSAGES = (("overcommit", 2),)
 """K x RTTbytes is 114 KB, which fits into a port's 128 KB."""
+_case = partial(LeafSpineCase, hosts_per_leaf=8)
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,11 @@ class Variation(LeafSpineCase):
         return replace(ren, switch=(LeastQueue(base_rtt_ps=marker.base_rtt_ps, period_ps=marker.period_ps),))
 
 
-def _case(scheme: str, name: str, load: float, changes: tuple[tuple[str, Any], ...] = ()) -> LeafSpineCase:
-    return LeafSpineCase(scheme, name, load, hosts_per_leaf=8, changes=changes)
-
-
 def _varied(scale: str) -> list[LeafSpineCase]:
     places = list(product(_NAMES, _LOADS[scale]))
     found = [Variation("ren", *at, hosts_per_leaf=8, part=part) for part in (LEAST, PATHS) for at in places]
-    found += [_case("ren", *at, _TIMER) for at in places]
-    return found + [_case(one, *at, TWO_MESSAGES) for one in ("homa", "aeolus") for at in places]
+    found += [_case("ren", *at, changes=_TIMER) for at in places]
+    return found + [_case(one, *at, changes=TWO_MESSAGES) for one in ("homa", "aeolus") for at in places]
 
 
 def _times(rows: pd.DataFrame, scheme: str, name: str, changes: str = "") -> pd.Series[float]:
@@ -89,13 +86,13 @@ def _at_low_load(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _cost_of_the_timer(rows: pd.DataFrame) -> dict[str, float]:
-    changes = _case("ren", _NAMES[0], 0.1, _TIMER).differences
+    changes = _case("ren", _NAMES[0], 0.1, changes=_TIMER).differences
     ratio = {name: _times(rows, "ren", name, changes) / _times(rows, "ren", name) for name in _NAMES}
     return {f"{WORKLOADS[name]}, {load}": value for name, of in ratio.items() for load, value in of.items()}
 
 
 def _over_two_messages(rows: pd.DataFrame) -> dict[str, float]:
-    changes = _case("homa", _NAMES[0], 0.1, TWO_MESSAGES).differences
+    changes = _case("homa", _NAMES[0], 0.1, changes=TWO_MESSAGES).differences
     return {
         LOOKS[one][0]: max(
             float(reduction(_times(rows, "ren", name), _times(rows, one, name, changes)).max()) for name in _NAMES
@@ -105,7 +102,7 @@ def _over_two_messages(rows: pd.DataFrame) -> dict[str, float]:
 
 
 _OWN = tuple(_varied("paper"))
-_BESIDE = tuple(_case(one, name, load) for one in ("ren", "ndp") for name in _NAMES for load in _LOADS["paper"])
+_BESIDE = tuple(_case(*place) for place in product(("ren", "ndp"), _NAMES, _LOADS["paper"]))
 
 
 @register_experiment
@@ -126,12 +123,11 @@ class Handicaps(LeafSpineFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[LeafSpineCase]:
-        homa = [_case(one, name, load) for one in ("homa", "aeolus") for name in _NAMES for load in _LOADS[scale]]
-        beside = [_case(one, name, load) for one in ("ren", "ndp") for name in _NAMES for load in _LOADS[scale]]
-        return [*homa, *beside, *_varied(scale)]
+        places = product(("homa", "aeolus", "ren", "ndp"), _NAMES, _LOADS[scale])
+        return [*(_case(*place) for place in places), *_varied(scale)]
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        timer, two = (_case("ren", "", 0.0, one).differences for one in (_TIMER, TWO_MESSAGES))
+        timer, two = (_case("ren", "", 0.0, changes=one).differences for one in (_TIMER, TWO_MESSAGES))
         looks = {
             ("ren", ""): ("REN", "blue", "o-"), ("ren", LEAST): (LEAST, "sky", "o--"),
         ("ren", PATHS): (PATHS, "sky", "s:"),

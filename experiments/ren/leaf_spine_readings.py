@@ -8,31 +8,20 @@ from ..api import *
 from .leaf_spine import *
 
 
-def _one_grant(case: LeafSpineCase) -> LeafSpineCase:
-    return replace(case, scheme="traditional") if case.scheme in ("phost", "homa") else case
+def _under(*schemes: str, **changes: Any) -> Callable[[LeafSpineCase], LeafSpineCase]:
+    """Return a function that changes the runs of these schemes."""
+    return lambda case: replace(case, **changes) if case.scheme in schemes else case
 
 
-def _outstanding(case: LeafSpineCase) -> LeafSpineCase:
-    return replace(case, scheme="ren-outstanding") if case.scheme == "ren" else case
-
-
-def _host_links(case: LeafSpineCase) -> LeafSpineCase:
-    return replace(case, load_of="host")
-
-
-def _ecmp(case: LeafSpineCase) -> LeafSpineCase:
-    is_sprayed = case.scheme in ("phost", "homa", "aeolus")
-    return replace(case, changes=(("routing", "ecmp"),)) if is_sprayed else case
-
-
+_host_links, _one_grant = partial(replace, load_of="host"), _under("phost", "homa", scheme="traditional")
 READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyType(
     {
-        "outstanding": _outstanding,
+        "outstanding": _under("ren", scheme="ren-outstanding"),
         "host links": _host_links,
         "host links, one grant": lambda case: _host_links(_one_grant(case)),
         "one grant": _one_grant,
-        "ECMP": _ecmp,
-        "switch buffer": lambda case: replace(case, is_shared=True),
+        "ECMP": _under("phost", "homa", "aeolus", changes=(("routing", "ecmp"),)),
+        "switch buffer": partial(replace, is_shared=True),
     }
 )
 """By reading, the run that replaces a default one."""
