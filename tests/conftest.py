@@ -1,4 +1,4 @@
-"""Shared by all tests: the engines that they run on, what is tidied up after them, and Hypothesis's effort."""
+"""Shared by all tests: the engines they run on, clean-up, and Hypothesis profiles."""
 
 import gc
 import os
@@ -10,17 +10,17 @@ from hypothesis import HealthCheck, Phase, settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 gc.set_threshold(20_000, 20, 20)
-"""Collect garbage less often: simulations leave few cycles, and looking for them takes 6% of the time otherwise."""
+"""Collect garbage less often: simulations leave few cycles, and searching for them would take 6% of the time."""
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collector away from what lives to the end: modules and the tests themselves, a million objects."""
+    """Keep the collector away from objects that live to the end: a million in modules and tests."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how long commands took, as their tests have recorded."""
+    """Print how long commands took, as recorded by their tests."""
     reports = terminalreporter.stats.get("passed", ())
     took = [str(value) for report in reports for name, value in report.user_properties if name == "took"]
     if took:
@@ -43,7 +43,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 @pytest.fixture(autouse=True, scope="session")
 def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep computed points away from the user's, in a folder that all workers share: each is computed once."""
+    """Keep computed points apart from the user's, in a folder shared by all workers: each is computed once."""
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with pytest.MonkeyPatch.context() as patch:

@@ -21,16 +21,16 @@ def made(case, engine, hops, wall_s):
                    "peak_memory_bytes": 10**8}  # fmt: skip
 
 
-def test_a_process_of_its_own_counts_hops():
+def test_a_separate_process_counts_hops():
     one = bench.measure("a", "simpy", 0.0625)
     assert (one["case"], one["engine"], one["messages"]) == ("a", "simpy", 2)
     assert one["data_hops"] == 2 * 1000 * 2  # messages, packets, hops
-    assert one["control_hops"] >= one["data_hops"]  # an ACK for each packet, and CNPs
+    assert one["control_hops"] >= one["data_hops"]  # an ACK per packet, and CNPs
     assert one["events"] > one["data_hops"]
     assert one["peak_memory_bytes"] > 10**7
 
 
-def test_a_stored_run_is_compared_in_turns_with_the_code_that_made_it(tmp_path, monkeypatch):
+def test_a_stored_run_alternates_with_the_code_that_made_it(tmp_path, monkeypatch):
     elsewhere = tmp_path / "checkout"
     (elsewhere / "rdmacc" / "cli").mkdir(parents=True)
     (elsewhere / "rdmacc" / "cli" / "bench.py").touch()
@@ -53,7 +53,7 @@ def test_a_stored_run_is_compared_in_turns_with_the_code_that_made_it(tmp_path, 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", mostly_at_night(["compiled", "simpy"], every=2))
 def test_each_scheme_is_measured_on_the_same_case(engine):
-    """An incast of 8 MB over two hops: as many data packets for each, apart from retransmissions."""
+    """An 8 MB incast over two hops: the same number of data packets for each, apart from retransmissions."""
     measured = list(bench.run_schemes(engine, ["line-rate", "dcqcn"]))
     assert [(one["scheme"], one["messages"]) for one in measured] == [("line-rate", 8), ("dcqcn", 8)]
     assert all(one["data_hops"] == 2 * 8 * 1000 for one in measured)

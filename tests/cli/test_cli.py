@@ -1,4 +1,4 @@
-"""The command line, by its own runner and as a process.
+"""The command line, in this process and as a separate one.
 
 The demo: its numbers against the analytic fair share, its table and its picture.
 
@@ -31,7 +31,7 @@ def invoke(*arguments):
 
 
 def fail(monkeypatch, capsys, *arguments):
-    """Run `main`, which must fail; return its standard error."""
+    """Run `main`, expecting failure; return its standard error."""
     monkeypatch.setattr(sys, "argv", ["rdmacc", *map(str, arguments)])
     with pytest.raises(SystemExit) as stopped:
         main()
@@ -61,7 +61,7 @@ def test_demo_prints_the_table_and_saves_the_picture(tmp_path, engine):
 
 
 @pytest.mark.slow
-def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
+def test_run_prints_checks_and_keeps_files_on_request(tmp_path, engine):
     arguments = ("run", "dart.fig4", "--engine", engine, "--store", tmp_path / engine)
     text = invoke(*arguments, "--out", tmp_path / "a")
     assert "[holds] dart-f4-1 (III-B)" in text
@@ -85,17 +85,17 @@ def small_group():
         if name.startswith("dart.") and name not in names:
             del EXPERIMENTS[name]
     yield names
-    EXPERIMENTS.clear()  # in the old order again
+    EXPERIMENTS.clear()  # restores the original order
     EXPERIMENTS.update(kept)
 
 
-def test_a_parameter_may_be_set(tmp_path):
+def test_parameters_can_be_set(tmp_path):
     text = invoke("run", "dart.fig2", "--set", "look_ahead=false", "--set", "cnp_interval_ps=40us", "--store", tmp_path)
     assert "look_ahead=False, cnp_interval_ps=40us" in text
     assert "0 from the store" in invoke("run", "dart.fig2", "--store", tmp_path)
 
 
-def test_verify_says_what_holds_and_why_not(tmp_path, small_group):
+def test_verify_says_what_holds_and_why_the_rest_does_not(tmp_path, small_group):
     text = invoke("verify", "dart", "--store", tmp_path)
     assert "[does not hold, as recorded] dart-f5-2a (III-C)" in text
     assert "why:      With eight flows" in text
@@ -118,7 +118,7 @@ def tiny(monkeypatch):
 
 
 def expecting(expected):
-    """Return the experiment whose claim holds, with another expectation."""
+    """Return the experiment, whose claim holds, with another expectation."""
     one = Tiny()
     one.claims = tuple(replace(claim, expect=expected, why="we thought so") for claim in Tiny.claims)
     return one
@@ -133,7 +133,7 @@ def expecting(expected):
         ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, 0, "[not judged] tests-1"),
     ],
 )
-def test_verify_fails_if_a_verdict_is_not_the_recorded_one(tmp_path, tiny, expected, code, words):
+def test_verify_fails_if_a_verdict_differs_from_the_recorded_one(tmp_path, tiny, expected, code, words):
     tiny(expecting(expected))
     outcome = runner.invoke(app, ["verify", "tests", "--engine", "simpy", "--store", str(tmp_path)])
     assert outcome.exit_code == code
@@ -141,7 +141,7 @@ def test_verify_fails_if_a_verdict_is_not_the_recorded_one(tmp_path, tiny, expec
     assert ("1 of 1 verdicts DIFFER from the record: tests-1" in outcome.stdout) == bool(code)
 
 
-def test_a_reader_that_has_gone_is_no_failure_of_an_experiment():
+def test_a_closed_pipe_is_not_an_experiments_failure():
     failures = commands._Failures([Troubled(), Tiny()])
     with pytest.raises(BrokenPipeError), failures.caught(Tiny()):
         raise BrokenPipeError
@@ -165,7 +165,7 @@ def test_an_option_that_would_have_no_effect_is_an_error(arguments):
     assert "given with" in str(error)
 
 
-def test_a_failed_point_is_told_at_the_end_and_the_others_are_reported(tmp_path, tiny):
+def test_a_failed_point_is_reported_at_the_end_after_the_others(tmp_path, tiny):
     tiny(Troubled())
     tiny(Tiny())
     arguments = ["run", "tests", "--scale", "paper", "--jobs", "1", "--engine", "simpy", "--store", str(tmp_path)]
@@ -179,7 +179,7 @@ def test_a_failed_point_is_told_at_the_end_and_the_others_are_reported(tmp_path,
 
 
 class Undrawable(Tiny):
-    """Its picture cannot be drawn, and its claim cannot be judged."""
+    """An experiment that can be neither drawn nor judged."""
 
     name = "tests.broken"
     claims = tuple(replace(claim, id="tests-2", measure=lambda table: {}["a measure"]) for claim in Tiny.claims)
@@ -189,8 +189,8 @@ class Undrawable(Tiny):
 
 
 @pytest.mark.parametrize("command", ["run", "plot", "verify"])
-def test_one_broken_figure_costs_no_other(tmp_path, tiny, command):
-    """It is told with its place in the code; the others are computed, drawn and judged; it is named at the end."""
+def test_a_broken_figure_does_not_affect_others(tmp_path, tiny, command):
+    """Its place in the code is reported, and its name at the end; the others are computed, drawn and judged."""
     tiny(Undrawable())
     tiny(Tiny())
     store = ["--store", str(tmp_path / "store")]
@@ -205,7 +205,7 @@ def test_one_broken_figure_costs_no_other(tmp_path, tiny, command):
     assert {"run": "Saved ", "plot": "tests.tiny.png", "verify": "[holds] tests-1"}[command] in outcome.stdout
 
 
-def test_an_interrupt_is_no_traceback(tmp_path, tiny, monkeypatch):
+def test_an_interrupt_prints_no_traceback(tmp_path, tiny, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
@@ -227,7 +227,7 @@ def test_plot_draws_what_is_stored(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_readings_are_listed_verified_and_drawn(tmp_path, monkeypatch, capsys):
-    """Under a reading whose rows a table has; the default reading's verdict stands beside one that differs."""
+    """Under a reading for which a table has rows; where a verdict differs, the default reading's is shown beside it."""
     listed = invoke("readings", "igbn")
     assert "last packet (default)" in listed
     assert "first packet" in listed
@@ -264,7 +264,7 @@ class FakeSweep:
         (("bench", "--only", "z"), "--only = 'z': must be one of a, b, c, dart, k16, k32, nscc"),
     ],
 )
-def test_a_wrong_input_is_one_line_and_exit_code_2(monkeypatch, capsys, arguments, words):
+def test_invalid_input_prints_one_line_and_exits_with_2(monkeypatch, capsys, arguments, words):
     error = fail(monkeypatch, capsys, *arguments)
     assert error.startswith("rdmacc: ")
     assert words in error
@@ -276,8 +276,8 @@ def test_usage_errors_exit_with_2(monkeypatch, capsys, arguments):
     assert fail(monkeypatch, capsys, *arguments)
 
 
-def test_the_incast_ends_as_the_fair_share_says_and_under_dasr_the_long_flow_gets_the_line_back(engine):
-    """The link is full under every scheme, so FCTs are those of processor sharing, to a few packets."""
+def test_the_incast_takes_its_fair_share_and_dasr_returns_the_line_to_the_long_flow(engine):
+    """The link is full under every scheme, so FCTs are those of processor sharing, to within a few packets."""
     table = demo.measure(demo.run(engine=engine, progress=False))
     model = table.loc["fair share (model)"]
     for scheme in ("DCQCN", "DASR"):
@@ -296,7 +296,7 @@ def scenario(tmp_path):
     return str(one.to_toml(tmp_path / "one.toml"))
 
 
-def test_it_explains_the_slowest_message_or_one_by_its_label(scenario, tmp_path):
+def test_explain_takes_the_slowest_message_or_one_by_label(scenario, tmp_path):
     assert CliRunner().invoke(app, ["explain", scenario]).output.startswith("Message 1 (h2 to h0, 20 kB, line-rate): ")
     path = tmp_path / "why.png"
     found = CliRunner().invoke(app, ["explain", scenario, "--message", "0", "--plot", str(path)])
@@ -305,13 +305,13 @@ def test_it_explains_the_slowest_message_or_one_by_its_label(scenario, tmp_path)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_picture_of_an_unknown_format(scenario, tmp_path):
+def test_an_unknown_picture_format(scenario, tmp_path):
     error = CliRunner().invoke(app, ["explain", scenario, "--plot", str(tmp_path / "why.foo")]).exception
     assert isinstance(error, ConfigError)
     assert "png" in str(error)
 
 
-def test_a_message_that_is_not_there(scenario):
+def test_an_unknown_message(scenario):
     error = CliRunner().invoke(app, ["explain", scenario, "--message", "7"]).exception
     assert isinstance(error, ConfigError)
     assert "--message = '7': must be a message of the workload, such as 0" in str(error)

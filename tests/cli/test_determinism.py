@@ -1,4 +1,4 @@
-"""``rdmacc determinism``: equal runs, and a run that is made to differ."""
+"""``rdmacc determinism``: equal runs, and a run made to differ."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def scenario(**more):
                            scheme="dcqcn", **more)  # fmt: skip
 
 
-def test_all_ways_are_equal_and_say_so():
+def test_all_runs_are_equal_and_the_command_says_so():
     found = determinism.determinism(determinism.example())
     assert [one.way for one in found.runs] == [way for way in determinism.WAYS for _ in range(2)]
     assert {one.result.outcome.order.partition(":")[0] for one in found.runs} == {"time", "windows"}
@@ -35,7 +35,7 @@ def test_an_error_is_part_of_what_must_be_equal():
     assert len({one.error for one in found.runs} - {""}) == 1
 
 
-@pytest.mark.nightly  # what it patches keeps later tests of this process from storing points
+@pytest.mark.nightly  # its patch would keep later tests in this process from storing points
 def test_the_first_event_that_differs_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(ports, "is_lost", lambda port, packet: packet.psn == 7 and packet.arrival_ps < 10_000_000)
     path, out = scenario(faults=[rdmacc.Loss(data=1e-9)]).to_toml(tmp_path / "odd.toml"), tmp_path / "report.md"
@@ -49,7 +49,7 @@ def test_the_first_event_that_differs_is_named(monkeypatch, tmp_path):
     assert "what dropped" in text
 
 
-def test_a_file_that_is_none(tmp_path):
+def test_a_missing_file(tmp_path):
     ended = CliRunner().invoke(app, ["determinism", str(tmp_path / "no.toml")])
     assert isinstance(ended.exception, rdmacc.ConfigError)
 

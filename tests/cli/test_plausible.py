@@ -1,4 +1,4 @@
-"""The bench of plausibility: its measures, and the page that has its table."""
+"""The plausibility bench: its measures, and the page with its table."""
 
 import json
 import re
@@ -44,14 +44,14 @@ def test_every_scheme_is_on_the_page():
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("name", rdmacc.SCHEMES)
 def test_golden_runs_have_not_changed(name, engine):
-    """Otherwise the page is out of date, too: rdmacc bench --plausible --page docs/plausible.md."""
+    """If not, the page is out of date too: rdmacc bench --plausible --page docs/plausible.md."""
     assert plausible.golden_digest(name, engine) == GOLDEN[name]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dcqcn", "swift"])
-def test_the_page_has_what_the_bench_measures(name):
-    """Otherwise run: rdmacc bench --plausible --page docs/plausible.md."""
+def test_the_page_shows_what_the_bench_measures(name):
+    """If it fails, run rdmacc bench --plausible --page docs/plausible.md."""
     found = plausible.measure(name, "100Gbps")
     assert plausible.markdown([found]).splitlines()[-1] in TABLE.splitlines()
 

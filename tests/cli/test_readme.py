@@ -1,4 +1,4 @@
-"""The README's table of commands: each runs to its end, as a process; those that take minutes at night."""
+"""The README's table of commands: each runs to its end as a process, those that take minutes at night."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from rdmacc.experiments.framework.papers import PAPERS
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_S = {"seconds": 300, "minutes": 3600}
-"""Far above what they take: machines of CI are slow, and the first run compiles."""
+"""Far longer than they take: CI machines are slow, and the first run compiles."""
 
 
 def commands():
@@ -31,11 +31,11 @@ def commands():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """One folder and one store for all: ``plot`` draws what ``run`` has computed."""
+    """One folder and one store for all commands: ``plot`` draws what ``run`` has computed."""
     return tmp_path_factory.mktemp("readme")
 
 
-def test_the_table_has_every_command_that_users_need():
+def test_the_table_has_every_command():
     named = {command.split()[1] for command, _ in commands()}
     known = {one.name or one.callback.__name__.replace("_", "-") for one in app.registered_commands}
     assert known - named == {"readings"}
@@ -48,7 +48,7 @@ def test_the_table_has_every_command_that_users_need():
     [pytest.param(*one, id=one[0], marks=pytest.mark.nightly if one[1] == "minutes" else ()) for one in commands()],
 )
 def test_a_command_of_the_readme_runs_to_its_end(folder, record_property, command, takes):
-    if command == "rdmacc plot igbn.fig3":  # workers of pytest may have other commands
+    if command == "rdmacc plot igbn.fig3":  # other pytest workers may have started more
         run(folder, "rdmacc run igbn.fig3", DEADLINE_S["seconds"])
     begin = time.monotonic()
     if command == "rdmacc explore":
@@ -79,7 +79,7 @@ def run(folder, command, deadline_s):
 
 
 def explore(folder):
-    """Serve it until the page answers, and end it."""
+    """Serve it until the page responds, then stop it."""
     if find_spec("voila") is None:
         pytest.skip("no voila")
     with socket.socket() as free:
@@ -94,7 +94,7 @@ def explore(folder):
             assert is_there
             process.send_signal(signal.SIGTERM)
             process.stdout.read()
-            assert process.wait(60) == 128 + signal.SIGTERM  # Ctrl-C is ignored by processes in the background
+            assert process.wait(60) == 128 + signal.SIGTERM  # background processes ignore Ctrl-C
         finally:
             process.kill()
 

@@ -1,4 +1,4 @@
-"""``rdmacc reproduce``: a complete report that names failures, and is the same after an interruption."""
+"""``rdmacc reproduce``: a complete report that names failures and does not change after an interruption."""
 
 import json
 import re
@@ -33,13 +33,13 @@ def reproduce(tmp_path, monkeypatch):
 
 
 def links(folder):
-    """Return the references of the pages, with the page."""
+    """Return the links of the pages, with the page."""
     for page in folder.glob("*.html"):
         for target in re.findall(r'(?:href|src)="([^"#]+)', page.read_text()):
             yield page, target
 
 
-def test_networks_in_motion_show_what_they_say(tmp_path):
+def test_animations_show_what_their_captions_say(tmp_path):
     results = moving.write_scenes(tmp_path)
     assert all((tmp_path / f"{one.name}.html").stat().st_size < 50_000 for one in moving.SCENES)
     ports = {name: result.ports.set_index("port") for name, result in results.items()}
@@ -49,7 +49,7 @@ def test_networks_in_motion_show_what_they_say(tmp_path):
     assert results["failure"].counters[["lost_packets", "timeouts"]].tolist() == [17, 0]
 
 
-def test_the_report_is_whole_and_needs_no_network(reproduce):
+def test_the_report_is_complete_and_needs_no_network(reproduce):
     folder, output = reproduce("tests.tiny")
     assert "1 of 1 figures and tables, 0 failed" in output
     found = list(links(folder))
@@ -65,7 +65,7 @@ def test_the_report_is_whole_and_needs_no_network(reproduce):
     assert "width=device-width" in text
 
 
-def test_a_failure_is_named_and_loses_nothing_else(reproduce):
+def test_a_failure_is_named_and_affects_nothing_else(reproduce):
     folder, output = reproduce("tests.troubled", "tests.tiny", code=1, scale="paper", jobs=1)
     assert "1 of 2 figures and tables, 1 failed" in output
     front = (folder / "index.html").read_text()
@@ -97,7 +97,7 @@ class Pointless(Tiny):
 
 
 @pytest.mark.parametrize("is_computed", [True, False])
-def test_a_figure_that_cannot_be_judged_or_drawn_says_so_in_its_place(reproduce, monkeypatch, is_computed):
+def test_a_figure_that_cannot_be_judged_or_drawn_says_so(reproduce, monkeypatch, is_computed):
     broken = {"tests.unjudged": "not judged: KeyError", "tests.undrawn": "not drawn: ValueError: a <negative> length",
               "tests.pointless": "RuntimeError: no points"}  # fmt: skip
     for one in (Unjudged(), Undrawn(), Pointless()):
@@ -140,7 +140,7 @@ def test_invalid_reports_are_refused(tmp_path, damage):
         Report(tmp_path / "new", [Tiny()], "quick", since=tmp_path)
 
 
-def test_files_that_are_no_reports_stay(tmp_path):
+def test_other_files_are_kept(tmp_path):
     mine = tmp_path / "out" / "index.html"
     mine.parent.mkdir()
     mine.write_text("mine")
@@ -149,7 +149,7 @@ def test_files_that_are_no_reports_stay(tmp_path):
     assert mine.read_text() == "mine"
 
 
-def test_nothing_is_computed_if_it_must_not_be(reproduce):
+def test_nothing_is_computed_if_forbidden(reproduce):
     folder, output = reproduce("tests.tiny", "--no-compute", code=1)
     assert "0 of 1" in output
     assert "points are not computed yet" in (folder / "index.html").read_text()

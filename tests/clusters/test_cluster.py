@@ -1,4 +1,4 @@
-"""Clusters: who sends by which NIC, closed forms, NCCL's choice, and what an answer says."""
+"""Clusters: who sends through which NIC, closed forms, NCCL's choice, and the content of an answer."""
 
 import math
 import tracemalloc
@@ -41,8 +41,8 @@ def small() -> rdmacc.Cluster:
         ("all_to_all", {"pxn": True}, (RANKS - GPUS) / RANKS),
     ],
 )
-def test_nics_send_what_the_closed_form_says_and_take_as_long(small, operation, changes, share):
-    """Bytes to the byte, on every NIC and rail; time within 2%, with what happens inside nodes before and after."""
+def test_nics_send_the_bytes_and_take_the_time_of_the_closed_form(small, operation, changes, share):
+    """Exact bytes on every NIC and rail; time within 2%, including transfers inside nodes before and after."""
     work = small.collective(operation, SIZE, **changes)
     result = rdmacc.simulate(small.network, work, SCHEME)
     messages = work[work["duration_ps"].isna()]
@@ -52,7 +52,7 @@ def test_nics_send_what_the_closed_form_says_and_take_as_long(small, operation, 
     if operation != "all_to_all" or "pxn" in changes:
         assert (rails[0] == rails[1]).all()
         through = result.ports.loc[result.ports["port"].str.contains("spine"), "tx_bytes"]
-        assert through.sum() == 0, "what stays on its rail meets no spine"
+        assert through.sum() == 0, "traffic within a rail crosses no spine"
     how = small.choose(operation, SIZE)
     inner_ps = {"hierarchical": 2 * (GPUS - 1) / GPUS, True: 2 * (GPUS - 1) / RANKS}
     inside = next((inner_ps[value] for value in changes.values() if value in inner_ps), 0) * float(how.inner_ps(SIZE))
@@ -61,8 +61,8 @@ def test_nics_send_what_the_closed_form_says_and_take_as_long(small, operation, 
 
 @pytest.mark.parametrize("fabric", ["rail", "leaf-spine"])
 @pytest.mark.parametrize("algorithm", ["ring", "tree"])
-def test_each_nic_and_each_leaf_sends_exactly_its_bytes(fabric, algorithm):
-    """On the wire: data with headers, and the ACKs of what comes in; by rails, or by a leaf for each node."""
+def test_each_nic_and_each_leaf_sends_exact_bytes(fabric, algorithm):
+    """On the wire: data with headers, and ACKs of incoming data; with rails, or with a leaf for each node."""
     made = rdmacc.cluster(NODES, GPUS, fabric=fabric, ports_per_leaf=NODES)
     work, scheme = made.all_reduce("4MB", algorithm=algorithm), made.scheme("line-rate")
     sent = rdmacc.simulate(made.network, work, scheme).ports.set_index("port")["tx_bytes"]
@@ -71,7 +71,7 @@ def test_each_nic_and_each_leaf_sends_exactly_its_bytes(fabric, algorithm):
     packets = -(-messages["size_bytes"] // scheme.payload_bytes)
     data, acks = messages["size_bytes"] + packets * scheme.header_bytes, packets * scheme.ack_bytes
     rises = messages["src"].map(leaf) != messages["dst"].map(leaf)
-    assert rises.any() == (fabric == "leaf-spine"), "rings and trees keep to their rails"
+    assert rises.any() == (fabric == "leaf-spine"), "rings and trees stay on their rails"
     for host, switch in leaf.items():
         wanted = data[messages["src"] == host].sum() + acks[messages["dst"] == host].sum()
         assert sent[f"{host}->{switch}"] == wanted > 0
@@ -81,8 +81,8 @@ def test_each_nic_and_each_leaf_sends_exactly_its_bytes(fabric, algorithm):
         assert sent[sent.index.str.startswith(f"{switch}->spine")].sum() == wanted
 
 
-def test_chains_and_trees_take_what_their_closed_forms_say(small):
-    """Within 2%: the busiest NIC's data, and the way of one chunk through all nodes."""
+def test_chains_and_trees_take_the_time_of_their_closed_forms(small):
+    """Within 2%: the busiest NIC's data, and one chunk's way through all nodes."""
     chunk, hop_ps = 131_072, 2 * 500_000 + 4096 * BETA_PS
     chain = Nccl(hosts_per_node=GPUS, chunk_bytes=chunk)
     inside_ps = chain.inner_delay_ps + float(chain.inner_ps(GPUS * chunk))
@@ -101,10 +101,10 @@ def test_chains_and_trees_take_what_their_closed_forms_say(small):
 
 
 def test_a_row_of_a_collective_takes_little_memory():
-    """Of memory, from the schedule to the bandwidth: a ring of 1,024 GPUs has 4.2 million rows."""
+    """From the schedule to the bandwidth: a ring of 1,024 GPUs has 4.2 million rows."""
     big = rdmacc.cluster(12, 8, fabric="leaf-spine")
     first = rdmacc.simulate(big.network, big.schedule("all_reduce", "1MB", algorithm="tree"), SCHEME)
-    assert len(first.collectives) == 1, "imports what it needs"
+    assert len(first.collectives) == 1, "imports everything it needs"
     tracemalloc.start()
     work = big.schedule("all_reduce", "100MB", algorithm="ring").make()
     made = tracemalloc.get_traced_memory()[0]
@@ -132,8 +132,8 @@ def test_a_row_of_a_collective_takes_little_memory():
     ),
     engine=st.sampled_from(["simpy", "compiled"]),
 )  # fmt: skip
-def test_a_schedule_runs_as_its_frame(sizes, operation, changes, engine):
-    """All numbers of the plan are equal, and so is what either engine makes of them."""
+def test_a_schedule_runs_like_its_frame(sizes, operation, changes, engine):
+    """All numbers of the plan are equal, and so are both engines' results."""
     made = rdmacc.cluster(*sizes, ports_per_leaf=1)
     work = made.schedule(operation, "200kB", **changes)
     runs = [rdmacc.simulate(made.network, one, "dcqcn", engine=engine) for one in (work, work.frame())]
@@ -151,7 +151,7 @@ def test_a_schedule_runs_as_its_frame(sizes, operation, changes, engine):
     pd.testing.assert_frame_equal(one.workload, other.workload)
 
 
-def test_a_schedule_that_no_network_fits_is_an_error_of_its_frame():
+def test_a_schedule_that_does_not_fit_raises_its_frames_error():
     for src, dst, size in (("h0", "h9", 5), ("h0", "h0", 5), ("h0", "h1", 0)):
         schedule = Schedule()
         schedule.send(src, dst, size)
@@ -175,14 +175,14 @@ def test_a_schedule_that_no_network_fits_is_an_error_of_its_frame():
     ],
 )
 def test_tree_or_ring(nodes, size, algorithm, protocol, time_us):
-    """As docs/howto/collective.md says; the times by the terms of NCCL's tuning.cc, written out."""
+    """As in docs/howto/collective.md; the times from the terms of NCCL's tuning.cc, written out."""
     found = predictions("all-reduce", int(size), nodes, Nccl(hosts_per_node=8), 4e11).iloc[0]
     assert (found["algorithm"], found["protocol"]) == (algorithm, protocol)
     assert found["time_us"] == pytest.approx(time_us, rel=1e-9)
 
 
 @pytest.mark.parametrize(("fabric", "leaves", "spines"), [("rail", 4, 2), ("leaf-spine", 4, 2), ("fat-tree", 4, 2 + 8)])
-def test_fabrics_have_as_many_links_as_oversubscription_says(fabric, leaves, spines):
+def test_fabrics_have_the_links_of_their_oversubscription(fabric, leaves, spines):
     made = rdmacc.cluster(4, 4, fabric=fabric, oversubscription=2, ports_per_leaf=4)
     assert len(made.hosts) == 16
     found = rdmacc.topology.switches(made.network)
@@ -206,7 +206,7 @@ def test_an_answer_says_what_ran_and_how_far_to_trust_it(small):
     fair = rdmacc.models.MaxMin(network=answer.cluster.network, workload=work, scheme=scheme, seed=1).solve()
     errors = row["least_error"], row["most_error"]
     found = float((fair["start_ps"] + fair["fct_ps"]).max()) / run.collectives["time_ps"][0] - 1
-    assert found in [pytest.approx(one, rel=1e-9) for one in errors], "two draws, each on its own paths"
+    assert found in [pytest.approx(one, rel=1e-9) for one in errors], "two draws, each with different paths"
     assert sum(errors) / 2 == pytest.approx(row["max_min_error"])
     text = str(answer)
     for words in ("NCCL's model", "over 2 draws of paths", "max-min", "published: ", "not modelled: "):
@@ -217,7 +217,7 @@ def test_an_answer_says_what_ran_and_how_far_to_trust_it(small):
     assert small.nearest("broadcast") is None
 
 
-def test_draws_in_forks_are_those_of_one_process(small, monkeypatch):
+def test_draws_in_forks_equal_those_of_one_process(small, monkeypatch):
     alone = small.ask("all_reduce", "1MB", seeds=2, jobs=1, progress=False).frame
     monkeypatch.setattr("rdmacc.sweep.processes._WORTH_FORKING_S", 0.0)
     pd.testing.assert_frame_equal(small.ask("all_reduce", "1MB", seeds=2, jobs=2, progress=False).frame, alone)
@@ -251,12 +251,12 @@ def test_steps_and_jobs_stay_on_their_nodes(small):
         ({"nodes": 1, "gpus": 1}, "at least 2"),
     ],
 )
-def test_wrong_clusters_are_errors(arguments, match):
+def test_invalid_clusters_are_errors(arguments, match):
     with pytest.raises(ConfigError, match=match):
         rdmacc.cluster(**arguments)
 
 
-def test_wrong_questions_are_errors(small):
+def test_invalid_questions_are_errors(small):
     refused(lambda: small.ask("allreduce", "1MB"), "operation")
     refused(lambda: small.all_reduce("1MB", algorithm="star"), "algorithm")
     refused(lambda: small.ask("all_reduce", "1MB", []), "schemes", "at least one")

@@ -1,6 +1,6 @@
-"""Sessions: what the examples of a page, or a command of the README, print. Each is kept in a file and compared.
+"""Sessions: the output of a page's examples or of a README command, stored in a file and compared.
 
-``python -m tests.docs.sessions`` writes the files anew; read the difference before you commit it.
+``python -m tests.docs.sessions`` rewrites the files; read the diff before you commit it.
 """
 
 import ast
@@ -37,7 +37,7 @@ COMMANDS = (
 )  # fmt: skip
 """Commands of the README whose output does not depend on the machine."""
 SHARE = 1e-6
-"""How far a number may be off: the last bits of means and fits depend on the processor."""
+"""Tolerance for numbers: the last bits of means and fits depend on the processor."""
 _OTHER_EACH_TIME = (
     (re.compile(r" at 0x[0-9a-f]+"), ""),
     (re.compile(r"'?(?:/[\w.-]+)+/(?=[\w.-]+)"), ""),  # folders
@@ -47,7 +47,7 @@ _OTHER_EACH_TIME = (
 
 
 def printed(page: Path) -> str:
-    """Run the examples of a page in a folder of their own; return what each prints, and the value of its last line."""
+    """Run a page's examples in a separate folder; return what each prints, and the value of its last line."""
     parts, namespace = [], {"__name__": page.stem}
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     with (
@@ -64,7 +64,7 @@ def printed(page: Path) -> str:
 
 
 def _showing(block: str) -> str:
-    """Return a block that prints the value of its last line, if that is an expression with one, as a notebook does."""
+    """Return a block that, like a notebook, prints the value of its last line if that is an expression."""
     tree = ast.parse(block)
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr) or (isinstance(last.value, ast.Call) and ast.unparse(last.value.func) == "print"):
@@ -75,7 +75,7 @@ def _showing(block: str) -> str:
 
 
 def scrubbed(text: str) -> str:
-    """Return a text without what differs from run to run: addresses, folders, wall times."""
+    """Return a text without what differs between runs: addresses, folders, wall times."""
     for pattern, other in _OTHER_EACH_TIME:
         text = pattern.sub(other, text)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
@@ -99,18 +99,16 @@ def _alike(one: str, other: str) -> bool:
 
 
 def kept_in(page: Path) -> Path:
-    """Return the file of a page's session."""
     name = page.relative_to(ROOT).with_suffix(".out")
     return KEPT / "_".join(name.parts)
 
 
 def kept_of(command: str) -> Path:
-    """Return the file of a command's session."""
     return KEPT / f"{re.sub(r'[^a-z0-9.]+', '_', command)}.out"
 
 
 def output_of(command: str) -> str:
-    """Run a command in a folder and a store of its own; return what it prints."""
+    """Run a command in a separate folder with a separate store; return what it prints."""
     with TemporaryDirectory() as folder, chdir(folder):
         done = CliRunner(env={"RDMACC_STORE_DIR": f"{folder}/store"}).invoke(app, command.split()[1:])
         assert done.exit_code == 0, done.output

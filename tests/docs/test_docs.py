@@ -1,4 +1,4 @@
-"""The documentation: every example runs, every page is in the table of contents."""
+"""The documentation: every example runs and prints what is stored; links lead somewhere."""
 
 import doctest
 import importlib
@@ -17,14 +17,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", mostly_at_night(sessions.PAGES, every=3), ids=lambda page: "_".join(page.parts[-2:]))
-def test_the_examples_of_a_page_print_what_is_kept(page):
+def test_the_examples_of_a_page_print_the_stored_output(page):
     """Otherwise run python -m tests.docs.sessions."""
     assert sessions.differences(sessions.kept_in(page).read_text(), sessions.printed(page)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", sessions.COMMANDS)
-def test_a_command_prints_what_is_kept(command):
+def test_a_command_prints_the_stored_output(command):
     """Otherwise run python -m tests.docs.sessions."""
     assert sessions.differences(sessions.kept_of(command).read_text(), sessions.output_of(command)) == []
 
@@ -34,7 +34,7 @@ def test_the_readme_shows_what_its_examples_print():
     assert shown in sessions.kept_in(ROOT / "README.md").read_text()
 
 
-def test_the_readmes_links_lead_somewhere_and_on_pypi_too():
+def test_the_readmes_links_work_here_and_on_pypi():
     root = ROOT
     text = (root / "README.md").read_text()
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
@@ -50,7 +50,7 @@ def project():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def test_contributing_names_every_folder_with_tests_for_the_night_and_what_it_covers():
+def test_contributing_names_every_folder_with_nightly_tests_and_what_it_covers():
     covered = runpy.run_path(str(ROOT / ".ci" / "nightly"))["covered"]()
     marks = re.compile(r"mark\.nightly|mostly_at_night\(")
     tests = ROOT / "tests"

@@ -1,4 +1,4 @@
-"""The labs: solutions pass, starters do not, and what a student can get wrong is said."""
+"""The labs: solutions pass, starters do not, and students' mistakes are reported."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ SOLUTIONS = Path(__file__).parents[2] / "docs" / "teach" / "solutions"
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_the_solution_is_right_and_the_starter_is_not(number):
+def test_the_solution_passes_and_the_starter_does_not(number):
     assert set(check(number, SOLUTIONS / f"lab{number}.py").values()) == {""}
     assert all(check(number).values())
 
@@ -49,7 +49,7 @@ def test_a_notebook_is_run_from_the_top_as_saved(tmp_path):
     assert "max_min_gbps         3: 30 is too small\n" in shell.output  # 66.5 is within a percent
 
 
-def test_what_fails_is_named(tmp_path):
+def test_failures_are_named(tmp_path):
     (tmp_path / "mine.py").write_text("drain_us = 1 / 0\n")
     with pytest.raises(ConfigError, match=r"mine.py, cell 1.*ZeroDivisionError"):
         check(1, tmp_path / "mine.py")

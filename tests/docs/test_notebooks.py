@@ -1,4 +1,4 @@
-"""Every notebook runs to its end, at quick scale, in a shell of this process: a kernel takes seconds to start."""
+"""Every notebook runs to its end at quick scale, in a shell within this process: a kernel takes seconds to start."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ SMALLER = {
     "models": (('DURATION, MESSAGES = "400ms", 4000', 'DURATION, MESSAGES = "40ms", 200'),),
     "rcc": (("points=201", "points=101"), ('DURATION = "4ms"', 'DURATION = "1ms"')),
 }
-"""What a test writes into a notebook's cells, so that they take seconds."""
+"""Replacements in notebook cells that make them take seconds."""
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -35,10 +35,10 @@ class Shell(interactiveshell.InteractiveShell):
     """IPython without a user interface."""
 
     def enable_gui(self, gui=None):
-        """There is none to enable."""
+        """Ignore the request: there is no GUI."""
 
     def enable_matplotlib(self, gui=None):
-        """Draw pictures when they are shown, not once more at the end of each cell."""
+        """Draw pictures when they are shown, not again at the end of each cell."""
         found = super().enable_matplotlib(gui)
         plt.uninstall_repl_displayhook()
         return found
@@ -66,7 +66,7 @@ def shell(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, shell, monkeypatch):
     text = path.read_text()
-    if "rdmacc.experiments" in text:  # the tables' pictures are drawn for the gallery, too; patched code is not cached
+    if "rdmacc.experiments" in text:  # the tables' pictures are also drawn for the gallery; patched code is not cached
         monkeypatch.setattr("rdmacc.experiments.ledger.notebook.png", lambda figure: DOT)
     cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
     sources = ["".join(cell["source"]) for cell in cells]

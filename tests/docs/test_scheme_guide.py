@@ -1,4 +1,4 @@
-"""The scheme guide: its tables are those of the schemes; its code runs as written."""
+"""The scheme guide: its tables match the schemes; its code runs as written."""
 
 import importlib
 import re
@@ -28,7 +28,7 @@ def code_of(page):
 
 
 def test_tables_are_up_to_date():
-    """Otherwise run python docs/schemes/tables.py."""
+    """If it fails, run python docs/schemes/tables.py."""
     for page in PAGES:
         assert TABLES["fill"](page.read_text()) == page.read_text()
 
@@ -54,7 +54,7 @@ def test_the_interface_lists_every_hook_and_what_it_may_write_of_a_packet():
 
 
 def test_the_guide_lists_every_scheme_and_handlers_that_exist():
-    """docs/schemes/README.md: each registered scheme on one page, which names handlers that its components have."""
+    """docs/schemes/README.md: each registered scheme has one page, which names only existing handlers."""
     rows = re.findall(
         r"^\| \[.*\]\((\w+\.md)\) \| (.*?) \|", (DOCS / "schemes" / "README.md").read_text(), re.MULTILINE
     )
@@ -70,7 +70,7 @@ def test_the_guide_lists_every_scheme_and_handlers_that_exist():
 
 
 def run_page(page, engine, monkeypatch, folder):
-    """Run all code of a page with an engine, as a module; return it."""
+    """Run all code of a page with an engine, and return it as a module."""
     monkeypatch.setattr(rdmacc, "simulate", partial(rdmacc.simulate, engine=engine))
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -86,7 +86,7 @@ def test_the_probes_of_the_index(engine, monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_a_scheme_in_under_40_lines(engine, monkeypatch, tmp_path):
-    """Two flows share the link, the queue stays about its target, and both engines agree."""
+    """Two flows share the link, the queue stays near its target, and both engines agree."""
     page = DOCS / "write_your_own.md"
     assert len([line for line in code_of(page)[0].splitlines() if line]) < 40
     try:
@@ -102,7 +102,7 @@ def test_a_scheme_in_under_40_lines(engine, monkeypatch, tmp_path):
     assert 10_000 < queue["value"].mean() < 60_000
     check_finished(module.marked)
     assert module.marked.counters["marks_last_hop"] > 100
-    assert module.marked.flows["slowdown"].between(1.9, 2.6).all()  # two share the link, which marks keep busy
+    assert module.marked.flows["slowdown"].between(1.9, 2.6).all()  # two flows share the link, which marks keep busy
     assert result.flows["fct_ps"].tolist() == AGREED.setdefault("fct_ps", result.flows["fct_ps"].tolist())
 
 

@@ -1,6 +1,6 @@
-"""Values inside and outside a band and beside each of its bounds, worked out from what the band says, not from `holds`.
+"""Values inside and outside a band and beside each of its bounds, derived from the band's definition, not from `holds`.
 
-All have the shape of a measured value. `edges` yields them with whether the band must hold there.
+All have the shape of a measured value. `edges` yields each with whether the band must hold there.
 """
 
 import math
@@ -56,7 +56,7 @@ def _(band: Number, value):
 
 
 def just(band, value):
-    """Return values of which just enough are inside."""
+    """Return values of which just enough are inside the band."""
     least = band.least(value)
     return {
         name: (inside if place < least else outside)(band.band, one) for place, (name, one) in enumerate(value.items())
@@ -82,7 +82,7 @@ def _(band: Each, value):
 
 
 def ladder(band, value, by=0.5):
-    """Return numbers in the band's order, each by a factor from the last."""
+    """Return numbers in the band's order, each a factor away from the last."""
     return {name: (1 + by) ** (SIGNS[band.sign][0] * place) for place, name in enumerate(value)}
 
 
@@ -123,7 +123,7 @@ def _(band: Lowest, value):
 @edges.register
 def _(band: Lowest, value):
     bound = 1 + band.way * band.slack
-    size = max(map(abs, value.values())) or 1.0  # at which other bands of the same numbers may hold
+    size = max(map(abs, value.values())) or 1.0  # where other bands of the same numbers may hold
     for rival in (name for name in value if name != band.name):
         far = dict.fromkeys(value, size * (1.0 + band.way * 0.5)) | {rival: size}
         yield {**far, band.name: size * (bound - band.way * STEP)}, True
@@ -174,7 +174,7 @@ def _(band: AnyOf, value):
 
 @edges.register
 def _(band: All, value):
-    """Where one part decides: the others hold in `All`, and do not in `AnyOf`."""
+    """Where one part decides: the others hold in `All` and do not in `AnyOf`."""
     is_all = not isinstance(band, AnyOf)
     base = inside(band, value) if is_all else outside(band, value)
     for part in band.parts:

@@ -7,12 +7,12 @@ from rdmacc.sweep import sweep
 
 
 def quick_table(name: str) -> pd.DataFrame:
-    """Return an experiment's table by the compiled engine; its points are computed once for all tests."""
+    """Return an experiment's table from the compiled engine; its points are computed once for all tests."""
     return sweep(experiment(name), "quick", jobs=1).table
 
 
 class QuickTables(dict[str, pd.DataFrame]):
-    """Each experiment's table on an engine, computed when it is first asked for: one test by itself stays quick."""
+    """Each experiment's table on an engine, computed on first use, so that a single test stays quick."""
 
     def __init__(self, engine: str = "compiled") -> None:
         super().__init__()

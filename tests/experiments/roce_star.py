@@ -1,9 +1,9 @@
-"""csg-htsim's plain RoCE on a star, event by event: why its incasts end at other times than `roce-htsim`'s.
+"""csg-htsim's plain RoCE on a star, event by event: why its incasts end at different times than under `roce-htsim`.
 
-Our engines do not have four rules of its code (`sim/queue_lossless_input.cpp`, `queue_lossless_output.cpp`, `pipe.cpp`
-and `datacenter/fat_tree_switch.cpp`, commit 841d9e7). This is a model of those rules alone: hosts send to one receiver
-through one switch, at 100 Gb/s and 1 us a link, and ACKs have a path of their own. With all four, every flow of the
-four incasts ends at csg-htsim's time, to the six digits that it prints.
+Our engines lack four rules of its code (`sim/queue_lossless_input.cpp`, `queue_lossless_output.cpp`, `pipe.cpp` and
+`datacenter/fat_tree_switch.cpp`, commit 841d9e7). This models just those rules: hosts send to one receiver through one
+switch, over links of 100 Gb/s and 1 us, and ACKs have a separate path. With all four, every flow of the four incasts
+ends at csg-htsim's time, to the six digits it prints.
 """
 
 import heapq
@@ -27,7 +27,7 @@ class Rules:
     pauses_at_once: bool = True
     """PAUSE and RESUME take no time; without: the link's delay."""
     frees_at_end: bool = True
-    """The bytes of a packet count until it has been sent; without: until it begins to be sent."""
+    """The bytes of a packet count until it has been sent; without: until its transmission begins."""
     orders_by_head: bool = True
     """Simultaneous arrivals come in the order in which their links delivered the previous packet; without: in the
     order in which they were sent."""
@@ -68,7 +68,7 @@ class _Star:
         return np.array([host.last_ps for host in self.hosts]) + _LINK_PS + 2 * (_LINK_PS + _ACK_PS)
 
     def send(self, host: _Host) -> None:
-        """The host begins a packet if it may."""
+        """Start a packet if allowed."""
         if host.is_paused or not host.left:
             return
         if host.free_ps <= self.now:
@@ -106,7 +106,7 @@ class _Star:
             self.begin()
 
     def begin(self) -> None:
-        """The switch begins the first packet of its queue."""
+        """Start the first packet of the switch's queue."""
         if not self.rules.frees_at_end:
             self.free(self.queue[0])
         self.after(_PACKET_PS, self.end)
@@ -140,5 +140,5 @@ class _Star:
 
 
 def completions_ps(senders: int, size_bytes: int, rules: Rules | None = None) -> npt.NDArray[np.int64]:
-    """Return when the ACK that covers each flow is back, for flows that start together."""
+    """Return when the last ACK of each flow is back, for flows that start together."""
     return _Star(senders, -(-size_bytes // _PAYLOAD), rules or Rules()).run()

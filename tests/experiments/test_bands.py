@@ -1,4 +1,4 @@
-"""Bands: next to each bound they hold or do not, however they are composed; words and margins follow."""
+"""Bands: they hold or fail correctly next to each bound, however composed; texts and margins agree."""
 
 import math
 
@@ -87,37 +87,37 @@ def test_the_margin_has_the_verdicts_sign(band, value):
 
 
 @given(st.one_of(MANY, NAMED, EITHER), NUMBERS, st.floats(1.0, 1e3))
-def test_noise_leaves_a_verdict_or_takes_it_but_never_turns_it(band, value, factor):
+def test_noise_keeps_or_withdraws_a_verdict_but_never_reverses_it(band, value, factor):
     value = inside(band, value)
     assert band.surely(value, [value, value]) is True
     noisy = [{name: one * by + by - 1 for name, one in value.items()} for by in (1 - 1e-3 * factor, 1 + 1e-3 * factor)]
     assert band.surely(value, noisy) is not False
     failed = outside(band, value)
-    assume(not band.holds(failed))  # what one part of an `AnyOf` refuses, another may take
+    assume(not band.holds(failed))  # what one part of an `AnyOf` rejects, another may accept
     assert band.surely(failed, [failed]) is False
 
 
 def test_noise_counts_where_the_edge_is():
     value = {"a": 2.0, "b": 0.5}
     far = [{**value, "a": one} for one in (1.0, 3.0)]
-    assert Each(AtLeast(1)).surely(value, far) is False  # b is below, whatever a is
+    assert Each(AtLeast(1)).surely(value, far) is False  # b is below, regardless of a
     assert Some(AtLeast(1)).surely(value, far) is None
     assert Some(AtLeast(0)).surely(value, far) is True
     assert AnyOf(Each(LessThan(1)), Lowest("b")).surely(value, far) is None
     assert All({"a": AtLeast(1), "b": AtMost(1)}).surely(value, far) is None
     assert Highest("a").surely(value, far) is None
     assert Falls().surely(value, [value, value]) is True
-    assert Between(0.5, 0.68).surely(0.56, [0.53, 0.6392]) is None  # as near to either edge
+    assert Between(0.5, 0.68).surely(0.56, [0.53, 0.6392]) is None  # equally close to both edges
 
 
 @pytest.mark.parametrize("band", [*bands_of_one(1.0, 1.0), Each(AtLeast(1)), Rises(), Falls(0.1), Lowest("a"),
                                   All({"a": AtMost(1)}), Some(AtLeast(0))])  # fmt: skip
-def test_nothing_holds_of_no_number(band):
+def test_no_band_holds_for_nan(band):
     value = math.nan if band in bands_of_one(1.0, 1.0) else dict.fromkeys("ab", math.nan)
     assert not band.holds(value)
 
 
-def test_bad_bands_are_errors():
+def test_invalid_bands_are_errors():
     refused(lambda: Within(1.0), "one of by, share, factor")
     refused(lambda: Ordered("~"), "sign")
     refused(lambda: All(), "at least one band")

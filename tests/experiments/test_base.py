@@ -1,4 +1,4 @@
-"""The parts of every experiment: points, claims with our expectations, tables of points."""
+"""Common to all experiments: points, claims with our expectations, tables of points."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ def claim(**changes):
 
 
 class Incasts(Experiment):
-    """Incasts of some degrees, and their fair shares."""
+    """Incasts of several degrees, and their fair shares."""
 
     name = "base.incasts"
     claims = (claim(id="one"), claim(id="two", band=AtMost(0), expect=Outcome.FAILS, why="why"))
@@ -119,14 +119,14 @@ def test_an_expected_failure_needs_a_reason_and_every_scale_an_expectation(chang
 
 @pytest.fixture
 def registry():
-    """Allow a test to register experiments; forget them afterwards."""
+    """Let a test register experiments, and remove them afterwards."""
     kept = dict(EXPERIMENTS)
     yield EXPERIMENTS
     EXPERIMENTS.clear()
     EXPERIMENTS.update(kept)
 
 
-def test_a_taken_name_is_refused_unless_it_is_to_be_replaced(registry):
+def test_a_taken_name_is_refused_unless_replaced_explicitly(registry):
     assert register_experiment(Incasts) is Incasts
     first = registry["base.incasts"]
     refused(lambda: register_experiment(Incasts()), "'base.incasts': ", "replace=True")

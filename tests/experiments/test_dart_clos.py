@@ -1,6 +1,6 @@
-"""Dart at scale: points, measurements and claims; the runs themselves are for the command line.
+"""Dart at scale: points, measurements and claims; full runs are left to the command line.
 
-Dart's small figures: what they are made of, and what a quick run of them shows.
+Dart's small figures: their parts, and the results of a quick run.
 """
 
 from dataclasses import replace
@@ -56,7 +56,7 @@ def test_a_point_measures_what_happened():
 
 
 def on_a_star(scheme, until="100ms"):
-    """Measure an incast of 16 and a few other messages, all two links from their receivers."""
+    """Measure an incast of 16 and a few other messages, all two links away from their receivers."""
     rows = [(f"h{k}", "h0", 8_000, "2.5ms", 1) for k in range(1, 17)]
     rows += [("h1", "h0", 8_000, "1ms", 0), ("h2", "h0", 2_000, "3ms", 2)]
     rows += [("h3", "h17", 100_000, start, None) for start in ("0s", "1ms", "4ms")]
@@ -70,11 +70,11 @@ def on_a_star(scheme, until="100ms"):
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "timely"])
 def test_what_is_measured_can_be_counted_by_hand(scheme):
-    """Whether a scheme marks at the NIC or not; 8, 2 and 100 KB are 6, 2 and 69 packets."""
+    """For schemes that mark at the NIC and others; 8, 2 and 100 KB are 6, 2 and 69 packets."""
     flows, row = on_a_star(scheme)
     counted = flows[(flows["group"] == 1)]["fct_ps"].astype(float)
     assert (row["reported flows"], row["p50"], row["p99"]) == (16, *np.percentile(counted, [50, 99]))
-    long = flows[flows["group"].isna()].iloc[[0, 2]]  # from the start on, and after the first 2 ms
+    long = flows[flows["group"].isna()].iloc[[0, 2]]  # from the start, and after the first 2 ms
     assert row["long flows"] == 2
     assert row["goodput"] == pytest.approx((8e12 * 100_000 / long["fct_ps"].astype(float)).mean())
     counts = flows[flows["group"].isna() & (flows["start_ps"] == 0) | (flows["start_ps"] >= 2e9)]  # 17 short ones, too
@@ -91,13 +91,13 @@ def test_what_is_measured_can_be_counted_by_hand(scheme):
 def test_unfinished_messages_count_with_their_time_so_far():
     flows, row = on_a_star("dcqcn", until="2.51ms")
     late = flows["status"] != "finished"
-    assert row["unfinished"] == late.sum() > 3  # of the incast, and what has not begun
+    assert row["unfinished"] == late.sum() > 3  # of the incast, and messages that have not begun
     assert (flows.loc[late & (flows["group"] == 1), "start_ps"] == 2.5e9).all()
     assert row["p99"] == 10e6
 
 
 def table_as_published():
-    """Return a table in which the paper's own numbers were measured."""
+    """Return a table in which the measurements are the paper's numbers."""
     tables, labels = {}, {}
     for (mix, load), marks in PUBLISHED_MARKS.items():
         increase, dilation = PUBLISHED_DILATION[mix, load]
@@ -115,14 +115,14 @@ def table_as_published():
 
 
 @pytest.mark.parametrize(("name", "missed"), [("dart.table1", ["dart-t1-x"]), ("dart.table2", [])])
-def test_the_papers_own_numbers_pass(name, missed):
-    """But for "more than 4x at higher loads": two of table I's three cells are 3.7 and 3.9."""
+def test_the_papers_numbers_pass(name, missed):
+    """Except "more than 4x at higher loads": two of table I's three cells are 3.7 and 3.9."""
     checks = experiment(name).check(table_as_published(), "paper")
     assert checks["id"][~checks["holds"]].tolist() == missed
 
 
 def test_readings_differ_in_queue_pairs_and_in_groups():
-    """Fresh: none but DASR's are shared. Kept: all are. Groups: every incast is one of so many."""
+    """Fresh: only DASR's are shared. Kept: all are. Groups: every incast is one of a fixed number."""
     schemes = {
         (name, reading): ClosCase(name, "typical", 0.2, reading).point("quick", 0).scenario.scheme
         for name in ("dcqcn", "dctcp", "timely", "pri-q", "iofd", "dasr", "dart")
@@ -148,8 +148,8 @@ def verdict(table, claim, reading=DEFAULT):
 
 
 @pytest.mark.parametrize("reading", CHANGED)
-def test_where_some_runs_differ_in_a_parameter_those_take_the_place_of_the_others(reading):
-    """One more cell that has another number of marks; where a reading has no runs, it judges nothing."""
+def test_runs_with_another_parameter_replace_the_others(reading):
+    """One more cell has another number of marks; a reading without runs judges nothing."""
     table = table_as_published()
     cell = (table["scheme"] == "dart") & (table["mix"] == "typical") & (table["load"] == 0.4)
     other = table[cell].assign(changes=CHANGED[reading], point="other", value=1.0)
@@ -161,7 +161,7 @@ def test_where_some_runs_differ_in_a_parameter_those_take_the_place_of_the_other
 
 @pytest.mark.parametrize("quantity", ["refused", "unfinished"])
 def test_one_refused_packet_or_unfinished_message_in_any_run_counts(quantity):
-    """The bundled table has none, so its numbers alone do not tell a sum from a least one."""
+    """The bundled table has none, so it alone cannot tell a sum from a minimum."""
     one, table = experiment("dart.sensitivity"), load_summary("dart.sensitivity")
     (claim,) = (each for each in one.claims if each.id == "dart-x-7a")
     assert claim.verdict(one.view(table)).outcome == Outcome.HOLDS
@@ -170,7 +170,7 @@ def test_one_refused_packet_or_unfinished_message_in_any_run_counts(quantity):
     assert claim.verdict(one.view(changed)).outcome != Outcome.HOLDS
 
 
-def test_the_handlers_count_as_the_state_diagram():
+def test_the_handlers_count_like_the_state_diagram():
     assert walk() == list(EXPECTED_STEPS)
 
 
@@ -193,7 +193,7 @@ def test_senders_sit_six_hops_away_and_ports_lead_to_the_receiver():
     ports = ports_towards(graph, "h0")
     assert ("tor0", "h0") in ports
     assert {("agg0", "tor0"), ("agg1", "tor0"), ("core0", "agg0"), ("core3", "agg1")} <= set(ports)
-    assert len(ports) == 1 + 2 + 4 + 2  # the last two from the pod's other ToR
+    assert len(ports) == 1 + 2 + 4 + 2  # the last two are from the pod's other ToR
 
 
 def test_traces_hold_their_value_until_the_next():
@@ -241,7 +241,7 @@ def _at_host(result):
     return fabric.is_host[fabric.port_node]
 
 
-def test_the_cpus_times_have_the_calibrated_quantiles():
+def test_cpu_times_have_the_calibrated_quantiles():
     times_us = cpu_times(200_000, seed=1) / 1e6
     assert times_us.min() >= 3
     for level, published in PUBLISHED_US.items():
@@ -252,10 +252,10 @@ def test_the_cpus_times_have_the_calibrated_quantiles():
 @pytest.mark.parametrize(
     ("network_us", "holds"), [(12, {1, 2, 3, 5}), (9, {1, 2, 3, 5}), (21, set()), (1, {5}), (45, set())]
 )
-def test_the_convergence_time_is_judged_by_the_networks_part(network_us, holds):
-    """With the hardware's RTT beside the CPU's times, the published quantiles come out, else not.
+def test_the_convergence_time_is_judged_by_the_networks_share(network_us, holds):
+    """The published quantiles result only if the hardware's RTT is added to the CPU's times.
 
-    The CPU's times are drawn to fit these quantiles, so the record judges none of them.
+    The CPU's times are fitted to these quantiles, so the record judges none of them.
     """
     one, table = experiment("dart.fig9"), load_summary("dart.fig9").copy()
     for name, part_us in (("t_f", 0), ("t_b", network_us / 3), ("t_f'", 2 * network_us / 3)):

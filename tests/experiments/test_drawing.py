@@ -1,4 +1,4 @@
-"""Error bars and logarithmic axes of the experiments: drawn whatever the numbers, by one helper each."""
+"""Error bars and logarithmic axes of the experiments: drawn for any numbers, by one helper each."""
 
 import io
 
@@ -15,14 +15,14 @@ from rdmacc.show.style import draw_spread
     [
         ([2.0], [1.0], [4.0], [(1.0, 4.0)]),
         (2.0, 1.0, 4.0, [(1.0, 4.0)]),
-        ([0.1 + 0.2], [0.3], [0.3], [(0.3, 0.3)]),  # beside its own ends, by rounding
+        ([0.1 + 0.2], [0.3], [0.3], [(0.3, 0.3)]),  # outside its ends, by rounding
         ([1.0 - 1e-16, 3.0], [1.0, 3.0], [1.0, 3.0], [(1.0, 1.0), (3.0, 3.0)]),
         ([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [(0.0, 0.0)] * 2),
         ([np.nan, 2.0], [np.nan, 1.0], [np.nan, np.nan], []),
         ([], [], [], []),
     ],
 )
-def test_bars_reach_from_the_least_to_the_most(middle, least, most, lengths, is_upright):
+def test_bars_reach_from_the_smallest_to_the_largest(middle, least, most, lengths, is_upright):
     figure, ax = plt.subplots()
     draw_spread(ax, np.arange(np.size(middle)), middle, least, most, is_upright=is_upright)
     (bars,) = ax.collections

@@ -1,4 +1,4 @@
-"""Every experiment: its points, and what a quick run of it says and shows."""
+"""Every experiment: its points, and the verdicts and figure of a quick run."""
 
 import pickle
 
@@ -20,7 +20,7 @@ COMPILED = [
     "ren.fig5", "ren.fig7", "ren.fig8", "ren.fig10", "ren.fig13", "validation.expresspass_ns2", "validation.homa_ns3",
     "validation.hpcc_ns3", "validation.htsim", "validation.uet_htsim", "validation.yaps",
 ]  # fmt: skip
-"""Those that take seconds, at night; the bundled tables stand for the others."""
+"""Experiments that take seconds, at night; for the others, there are the bundled tables."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_a_quick_run_gives_the_expected_verdicts_and_its_figure(tables, name, tm
 
 
 @pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
-def test_points_are_named_and_can_be_sent_and_the_papers_scale_is_the_larger_one(one):
+def test_points_have_names_and_pickle_and_the_papers_scale_is_larger(one):
     assert "." in one.name
     assert one.title
     assert one.description

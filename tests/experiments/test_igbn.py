@@ -1,4 +1,4 @@
-"""Improved Go-Back-N's experiments: exact claims on both engines, the figures of random loss from one small sweep."""
+"""Improved Go-Back-N's experiments: exact claims on both engines, figures of random loss from one small sweep."""
 
 from dataclasses import asdict
 from itertools import product
@@ -34,8 +34,8 @@ from tests.experiments.quick import QuickTables
 OF_THE_SWEEP = ["igbn.fig2", "igbn.fig3", "igbn.fig6", "igbn.fig7"]
 
 
-def test_ladders_come_back_from_the_table(engine):
-    """A table keeps all that a ladder needs: lost packets, retransmissions, replies."""
+def test_ladders_are_restored_from_the_table(engine):
+    """A table keeps everything that a ladder needs: lost packets, retransmissions, replies."""
     table = QuickTables(engine)["igbn.fig4"]
     arrows = arrows_of(table, "twice, go-back-n")
     assert sorted(arrow.label for arrow in arrows if arrow.is_lost) == ["DATA 2", "DATA 2"]
@@ -82,16 +82,16 @@ def made_up(goodputs, timeouts, **reasons):
     return pd.concat(frames).assign(**labels)
 
 
-def test_the_mean_is_of_times():
-    """Half the messages at full speed, half at a quarter: 2.5 times as long in all."""
+def test_the_mean_is_over_times():
+    """Half the messages at full speed, half at a quarter: 2.5 times as long overall."""
     runs = runs_of(made_up([1.0, 0.25], [0, 5]), "go-back-n", ms(100), 1e-2)
     assert mean(runs) == pytest.approx(0.4)
     assert runs_of(made_up([1.0], [0]), "go-back-n", ms(100), 1e-3).empty
 
 
 @pytest.mark.parametrize("name", OF_THE_SWEEP)
-def test_a_table_is_judged_by_either_timer(name):
-    """One claim tells them apart; the other timer has a fifth of the runs, and leaves more undecided."""
+def test_a_table_is_judged_under_either_timer(name):
+    """One claim distinguishes them; the other timer has a fifth of the runs and leaves more undecided."""
     one, table = experiment(name), load_summary(name)
     assert one.readings_in(table) == ["first packet"]
     last, first = (one.check(table, "paper", reading).set_index("id") for reading in ("last packet", "first packet"))
@@ -130,7 +130,7 @@ def test_shares_of_the_published_counts():
 
 
 def test_the_closed_form_of_go_back_0():
-    """Without loss nothing is lost; the packets until 4096 come in a row are ((1 - p)^-n - 1) / p."""
+    """Without loss nothing is lost; until 4096 packets arrive in a row takes ((1 - p)^-n - 1) / p packets."""
     free, often = closed_form("go-back-0", 1, [0.0, 5e-4])
     assert free == 1.0
     assert often == pytest.approx(4096 * 5e-4 / ((1 - 5e-4) ** -4096 - 1), rel=0.03)

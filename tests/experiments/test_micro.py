@@ -1,6 +1,6 @@
 """Micro-benchmarks: closed forms, and measurements on results with a known outcome.
 
-Schemes that experiments change: both engines agree on them, and they do what they are for.
+Schemes modified by experiments: both engines agree, and the modification has its effect.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ GROUP = ROUTERS * HOSTS
 @pytest.mark.parametrize("traffic", TRAFFICS)
 @pytest.mark.parametrize("routing", ["minimal", "Valiant"])
 def test_closed_forms_are_what_all_paths_give(traffic, routing):
-    """Every pair of hosts, and every third group, with equal weights: the busiest link, and links on a path."""
+    """All pairs of hosts and every third group, with equal weights: the busiest link, and the links on a path."""
     graph = topology.dragonfly(ROUTERS, HOSTS, GLOBAL_LINKS)
     names = topology.hosts(graph)
     loads, links = Counter(), 0.0
@@ -52,7 +52,7 @@ _WORK = partial(rdmacc.poisson, _NETWORK(), "web_search", 0.8, count=25, seed=3)
 
 
 def _changed(words):
-    """Return a scheme by what is changed, and the same without."""
+    """Return a modified scheme and the original."""
     if words in (LEAST, PATHS):
         return Variation("ren", "web_search", 0.5, part=words).run_as(), rdmacc.preset("ren-2021")["ren"]
     own = rdmacc.preset("rcc-2021")["rcc" if words == BACK else "homa"].replace(routing="spray-random")
@@ -67,7 +67,7 @@ def _run(scheme, engine="compiled"):
 
 
 @pytest.mark.parametrize("words", [LEAST, PATHS, BACK, IN_ORDER])
-def test_both_engines_agree_on_a_variation_which_is_not_the_original(words):
+def test_both_engines_agree_on_a_variation_that_differs_from_the_original(words):
     variation, original = _changed(words)
     found = _run(variation)
     assert found.digest() == _run(variation, "simpy").digest()
@@ -75,8 +75,8 @@ def test_both_engines_agree_on_a_variation_which_is_not_the_original(words):
     assert (found.flows["status"] == "finished").all()
 
 
-def test_a_receiver_in_order_takes_nothing_that_is_not():
-    """So a sender sends more packets than the messages have, though none is lost."""
+def test_an_in_order_receiver_rejects_reordered_packets():
+    """So senders send more packets than the messages have, although none is lost."""
     variation, original = _changed(IN_ORDER)
     again, before = (_run(one).flows["retransmissions"].sum() for one in (variation, original))
     assert again > before == 0

@@ -1,4 +1,4 @@
-"""A paper in a notebook: shipped tables are drawn, others computed and said to be; claims have their marks."""
+"""A paper in a notebook: bundled tables are drawn, others are computed and labelled so; claims are marked."""
 
 import pytest
 
@@ -16,12 +16,12 @@ def shown(monkeypatch):
 
 
 class Unshipped(type(experiment("dart.fig4"))):
-    """A figure without a table: registered, not patched, for what runs under a patch is not stored from then on."""
+    """A figure without a table: registered rather than patched, because results under a patch are not stored."""
 
     name = "dart.unshipped"
 
 
-def test_what_has_no_table_is_computed_and_the_caption_says_so(shown, monkeypatch, tmp_path):
+def test_a_figure_without_a_table_is_computed_and_its_caption_says_so(shown, monkeypatch, tmp_path):
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path))
     monkeypatch.setitem(EXPERIMENTS, Unshipped.name, Unshipped())
     paper = Paper("dart")

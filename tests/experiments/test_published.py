@@ -1,4 +1,4 @@
-"""Published values in figures and judges, compared with the papers' texts."""
+"""Published values in figures and bands, compared with the papers' texts."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from rdmacc.experiments.ren import fig16, fig18, fig19
 
 
 def less(**percents):
-    """Return the rest after reductions in percent."""
+    """Return what remains after reductions in percent."""
     return {name: pytest.approx(1 - percent / 100) for name, percent in percents.items()}
 
 

@@ -1,6 +1,6 @@
-"""RCC at scale: points, measurements and claims; the runs themselves are for the command line.
+"""RCC at scale: points, measurements and claims; full runs are left to the command line.
 
-RCC's micro-benchmarks: exact claims, cheap figures from their runs, and the pieces that they are made of.
+RCC's micro-benchmarks: exact claims, cheap figures from their runs, and their parts.
 """
 
 from functools import cache
@@ -39,7 +39,7 @@ NAMES = ["rcc.fig9", "rcc.fig10", "rcc.fig11", "rcc.fig13", "rcc.baselines", "rc
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_traffic_of_the_paper_scale(name):
-    """At least 5,000 flows are counted at each load, and they offer that load."""
+    """At least 5,000 flows count at each load, and they offer that load."""
     tree = rdmacc.rcc_fat_tree()
     for load in LOADS:
         flows = traffic(name, "paper", load, 0)
@@ -54,13 +54,13 @@ def test_the_traffic_of_the_paper_scale(name):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_flow_alone_takes_as_long_as_its_bytes(scheme):
-    """Across pods of the whole fat tree; ExpressPass asks for its credits first, three trips instead of one."""
+def test_a_lone_flow_takes_as_long_as_its_bytes(scheme):
+    """Across pods of the whole fat tree. ExpressPass requests credits first: three trips instead of one."""
     flows = rdmacc.incast(["h300"], "h0", "20kB")
     result = rdmacc.simulate(rdmacc.rcc_fat_tree(), flows, scheme_for(scheme, SIZES["web_search"]))
     least_us = 6 + 20 * 0.08 * 1.048
     fct_us = result.flows["fct_ps"].iloc[0] / 1e6
-    if scheme == "expresspass":  # at a sixteenth of the line, unless its first credits come back lossless sooner
+    if scheme == "expresspass":  # at a sixteenth of the line rate, unless its first credits return without loss sooner
         assert 3 * 6 + least_us - 6 < fct_us < 3 * 6 + 16 * 20 * 0.09
     else:
         assert least_us < fct_us < 1.06 * least_us
@@ -94,11 +94,11 @@ def point_rows(case, seed, numbers):
 
 @cache
 def table_as_published():
-    """Return a table in which the paper's own numbers were measured: RCC's are 1, the others' above that."""
+    """Return a table in which the measurements are the paper's numbers: RCC's are 1, the others' larger."""
     tables, labels = {}, {}
     short = {DCQCN: (0.2, 0.4), "hpcc": (0.02, 0.03), "homa": (0.05, 0.05)}
     long = {DCQCN: (0.28, 0.37), "hpcc": (0.05, 0.05)}
-    most = {"expresspass": 0.79, DCQCN: 0.55, "timely": 0.55}  # abstract and I, where V-D has no numbers
+    most = {"expresspass": 0.79, DCQCN: 0.55, "timely": 0.55}  # abstract and section I, where V-D has no numbers
     cases = [
         FatTreeCase(scheme, name, load) for name in WORKLOADS for load in LOADS for scheme in (*SCHEMES, *VARIANTS[1:])
     ]
@@ -145,12 +145,12 @@ def verdict(id, table):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("id", CLAIMS)
-def test_the_papers_own_numbers_pass(id):
+def test_the_papers_numbers_pass(id):
     assert verdict(id, of_figure(PLACES[id], table_as_published())).outcome == Outcome.HOLDS
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_a_reading_takes_the_place_of_what_the_figures_run(reading):
+def test_a_reading_replaces_the_runs_of_the_figures(reading):
     one, table = experiment("rcc.fig10"), of_figure("rcc.baselines", table_as_published())
     scheme, other, changes = READINGS[reading]
     name = FatTreeCase(other, "web_search", 0.5, changes).point("paper", 0).name
@@ -178,7 +178,7 @@ def test_processor_sharing_is_the_closed_form():
 
 
 def test_swing_is_of_the_queue_about_a_line():
-    """A slow approach is none; a sine wave of the target's height is 0.71."""
+    """A slow approach counts as 0; a sine wave of the target's height as 0.71."""
     time = np.arange(10_000) * us(1)
     ramp = pd.Series(np.linspace(0, 60e3, len(time)), time)
     wave = pd.Series(15e3 * (1 + np.sin(np.arange(len(time)) / 10)), time)
@@ -195,7 +195,7 @@ def test_the_recursion_oscillates_where_the_roots_say(kd, is_accumulating):
     assert (found < 0.1) == is_stable
 
 
-def test_increases_that_show_a_round_late_cost_stability():
+def test_increases_that_act_a_round_late_cost_stability():
     """The limit of equation (4) as printed: 1.47e5 by the roots, about 1.1e5 with late increases and whole packets."""
     assert linear_limit("accumulating") == pytest.approx(1.47e5, rel=0.01)
     late = {

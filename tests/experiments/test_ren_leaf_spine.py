@@ -1,6 +1,6 @@
-"""REN on its leaf-spine networks: points, measurements and judges; the runs themselves are for the command line.
+"""REN on its leaf-spine networks: points, measurements and claims; full runs are left to the command line.
 
-REN's small figures: worked examples, models, parts, and the bursts on its testbed.
+REN's small figures: worked examples, models, their parts, and the bursts on its testbed.
 """
 
 from functools import cache
@@ -62,7 +62,7 @@ def test_homa_has_the_levels_that_the_workload_calls_for(workload):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_point_measures_what_happened(scheme):
-    """Every message is done; the numbers are those of the flows."""
+    """Every message finishes, and the numbers match the flows."""
     point = LeafSpineCase(scheme, "hadoop", 0.7).point("quick", 0)
     result = point.scenario.run()
     row = wide(assemble({point.name: experiment("ren.fig17").measure(point, result)}, {point.name: point.labels})).iloc[
@@ -85,7 +85,7 @@ def test_a_point_measures_what_happened(scheme):
 
 
 def published_sizes(name):
-    """Return by how much REN's times are less as published, by quantity and scheme; both that one grant replaces."""
+    """Return the published reductions of REN's times, by quantity and scheme; both that one grant replaces."""
     sizes = {"ren.fig19": {"AFCT": fig19.PUBLISHED}, "ren.gains": {"AFCT, short": {"expresspass": 0.75}}}
     found = sizes.get(name) or getattr(experiment(name), "published", {})
     both = {quantity: 1.3 * min(of[one] for one in ("phost", "homa")) for quantity, of in found.items() if "homa" in of}
@@ -94,7 +94,7 @@ def published_sizes(name):
 
 @cache
 def made_up(name):
-    """Return a table at paper scale in which every scheme takes twice REN's times, or what is published."""
+    """Return a table at paper scale in which every scheme takes twice REN's times, or the published times."""
     tables, labels = {}, {}
     for case in experiment(name).cases("paper"):
         point = case.point("paper", 0)
@@ -120,7 +120,7 @@ def made_up(name):
 
 
 def changed(table, quantity, factor, **where):
-    """Return the table with a quantity multiplied where labels have some values."""
+    """Return the table with a quantity multiplied in the rows with some labels."""
     chosen = table["quantity"] == quantity
     for column, value in where.items():
         chosen &= table[column] == value
@@ -140,13 +140,13 @@ def outcome(name, id, table):
     ("ren.gains", ("f15-1", "f15c-1", "f15c-3", "f15d-2", "f15b-2", "f15d-3", "f15c-4", "x-2", "x-3")),
     ("ren.sensitivity", ("x-1a", "x-1c")),
 ])  # fmt: skip
-def test_the_papers_own_numbers_pass(name, ids):
-    """REN halves all, or gains as published."""
+def test_the_papers_numbers_pass(name, ids):
+    """REN halves all times, or gains as published."""
     assert {id: outcome(name, f"ren-{id}", made_up(name)) for id in ids} == dict.fromkeys(ids, Outcome.HOLDS)
 
 
 def read_everywhere(monkeypatch, name):
-    """Return a figure as if every reading had been run for all of it, and its made-up table."""
+    """Return a figure as if every reading had been run for all of it, and its invented table."""
     loads = tuple({case.load for case in experiment(name).assumed("paper")})
     monkeypatch.setattr(type(experiment(name)), "read_at", dict.fromkeys(READ_AS, loads))
     return experiment(name), made_up.__wrapped__(name)
@@ -158,7 +158,7 @@ def read_everywhere(monkeypatch, name):
     pytest.param("ren.fig18", "ren-f18d-1", "AFCT", "cache_follower", 0.7, marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_a_figure_is_judged_under_each_reading(monkeypatch, name, id, quantity, workload, load):
-    """A run of a reading decides its verdict, and no other's; seeds are judged together, as many as a reading has."""
+    """A reading's runs decide its verdict and no other's; seeds are judged together, as many as a reading has."""
     one, table = read_everywhere(monkeypatch, name)
     assumed = one.under(table, DEFAULT)
     table = pd.concat([table, assumed.assign(seed=1, point=assumed["point"] + ", again")], ignore_index=True)
@@ -172,7 +172,7 @@ def test_a_figure_is_judged_under_each_reading(monkeypatch, name, id, quantity, 
 
     assert set(verdicts(table).values()) == {Outcome.HOLDS}
     for reading in READ_AS:
-        # Whose runs are others under the reading, and what makes them worse for REN.
+        # Schemes whose runs differ under the reading, and a change that makes them worse for REN.
         scheme, factor = ("ren", 2.5) if reading == "outstanding" else ("phost", 0.4)
         run = READ_AS[reading](LeafSpineCase(scheme, workload, load))
         where = {"scheme": run.scheme, "changes": run.differences, "load": load, "workload": workload}
@@ -187,7 +187,7 @@ def table_of(name):
     return experiment(name).run("quick")
 
 
-def test_a_reading_is_in_the_place_of_the_default():
+def test_a_reading_replaces_the_default():
     """The literal marks of figure 5 as "ren"; a claim that compares readings is not judged under one of them."""
     figure, table = experiment("ren.fig5"), table_of("ren.fig5")
     assert figure.readings_in(table) == ["outstanding", "packet", "literal"]
@@ -208,12 +208,12 @@ def test_one_grant_for_one_packet_loses_more_with_more_bursts():
         claim = next(claim for claim in one.claims if claim.id == id)
         assert claim.verdict(one.view(table, "one grant")).outcome == Outcome.HOLDS
         checks = one.check(table, "paper", "one grant").set_index("id")
-        assert checks.loc[id, "verdict"] == Outcome.UNDECIDED  # an edge is within the interval over the runs
+        assert checks.loc[id, "verdict"] == Outcome.UNDECIDED  # the interval over the runs contains an edge
 
 
 @pytest.mark.parametrize(("preset", "window"), [(TESTBED, 44), (SIMULATED, 38)])
-def test_ndp_starts_with_what_fills_the_link(preset, window):
-    """The line rate times the base RTT, with the packet's time on each link and the header's way back."""
+def test_ndp_starts_with_a_window_that_fills_the_link(preset, window):
+    """The line rate times the base RTT, which includes the packet's time on each link and the header's way back."""
     graph = rdmacc.topology.ren_testbed() if preset is TESTBED else rdmacc.topology.ren_leaf_spine(2, 2, 2)
     ends = ("h0", "h4") if preset is TESTBED else ("h0", "h3")
     result = rdmacc.simulate(graph, rdmacc.messages([(*ends, "1500B")]), preset["ndp"], engine="simpy", progress=False)
@@ -222,7 +222,7 @@ def test_ndp_starts_with_what_fills_the_link(preset, window):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_what_is_lost_is_missing_afterwards(seed):
+def test_lost_packets_are_missing_afterwards(seed):
     """One grant, one packet: f0 lacks as many packets of 43.1 in flight as it lost."""
     point = burst_point("traditional", 2, "quick", seed)
     result = point.scenario.run()
@@ -241,10 +241,10 @@ PUBLISHED_ELSEWHERE = {
     ("utilisation", 20.0, "traditional"): [0.948, 0.897, 0.843, 0.792, 0.736, 0.688, 0.639, 0.598, 0.565, 0.541],
     ("utilisation", 30.0, "REN"): [0.997, 0.993, 0.989, 0.985, 0.980, 0.974, 0.969, 0.961, 0.953, 0.944],
 }
-"""The same equations, by a program of their own, 20 rounds."""
+"""The same equations, 20 rounds, from an independent program."""
 
 
-def test_figure_9_equations_give_what_another_program_gives():
+def test_figure_9_equations_agree_with_an_independent_program():
     figure = Figure9()
     point = figure.points()[0]
     table = figure.execute(point, lambda scenario: scenario.run())
@@ -255,7 +255,7 @@ def test_figure_9_equations_give_what_another_program_gives():
 
 def test_the_round_trip_of_figure_8_is_the_sum_of_its_parts():
     """48 us of propagation, a packet of 1.5 KB on three links there, a grant of 40 bytes on three back."""
-    on_links_ps = 3 * (1500 + 40) * 8 * 100  # 100 ps a bit
+    on_links_ps = 3 * (1500 + 40) * 8 * 100  # 100 ps per bit
     assert us(48) + on_links_ps == fig08._ROUND_PS
     assert pytest.approx(fig08._ROUND_PS / (1500 * 8 * 100)) == fig08._BDP
 
@@ -265,5 +265,5 @@ def test_a_trial_of_figure_9_counts_the_rounds_that_have_a_flow(seed):
     scenario, expected = fig09._use_trial(3, 0.4, "REN", seed)
     gone = np.array([fault.at_ps / fig09.SIMULATED_RTT_PS - fig09._WARM_UP for fault in scenario.faults])
     left = np.array([3 - (gone <= number).sum() for number in range(fig09.ROUNDS)])
-    assert (left == 1).any()  # the last one counts, too
+    assert (left == 1).any()  # the last one counts too
     assert expected["rounds"] == (left > 0).sum()

@@ -1,4 +1,4 @@
-"""The score, the pages and the map of readings are what the ledger says."""
+"""The score, the pages and the map of readings agree with the ledger."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,18 +22,18 @@ README = (ROOT / "README.md").read_text()
 HOW = "`python -m rdmacc.experiments.ledger` writes it"
 
 
-def test_the_readme_has_the_score_and_says_how_many_tables_stand():
+def test_the_readme_has_the_score_and_the_number_of_current_tables():
     assert with_score(README) == README, HOW
     assert score_text() in README
 
 
-def test_the_page_on_the_papers_is_what_the_ledger_says():
+def test_the_page_on_the_papers_agrees_with_the_ledger():
     assert papers_page() == (ROOT / "docs" / "papers.md").read_text(), HOW
     for paper in PAPERS:
         assert page_of(paper) == (ROOT / "docs" / "papers" / f"{paper}.md").read_text(), HOW
 
 
-def test_the_sample_of_bands_has_todays():
+def test_the_sample_of_bands_is_current():
     page = (ROOT / "docs" / "papers" / "sample.md").read_text()
     assert sample_page(page) == page, HOW
     assert sample_page(page.replace("at least 5x for every scheme", "at least 2x")) == page
@@ -66,7 +66,7 @@ def test_every_miss_has_one_cause_with_a_figure(monkeypatch, paper):
     refused(lambda: page_of(paper), "causes.toml")
 
 
-def test_a_band_is_chosen_in_sight_unless_the_history_or_the_text_says_otherwise(monkeypatch):
+def test_a_band_counts_as_chosen_in_sight_unless_history_or_text_says_otherwise(monkeypatch):
     claim = replace(claims_of("igbn")["igbn-f6a-1"], chosen=None)
     was = {"since": "2026-11-21T10:00", "numbers": history.numbers_of(claim), "table": "2026-11-21T12:00"}
     monkeypatch.setattr(history, "_recorded", lambda paper: {"claims": {claim.id: was}})

@@ -24,7 +24,7 @@ def swept(one, folder, seeds=None, **more):
     return sweep(one, engine="simpy", store=Store(folder), seeds=seeds, **more)
 
 
-def test_more_seeds_add_to_what_is_stored(tmp_path):
+def test_more_seeds_add_to_the_stored_ones(tmp_path):
     own = swept(Apart(), tmp_path)
     assert "seed" not in own.table
     two = swept(Apart(), tmp_path, 2)
@@ -40,8 +40,8 @@ def test_more_seeds_add_to_what_is_stored(tmp_path):
     assert rows.groupby("point")["value"].nunique().min() > 1
 
 
-def test_pooled_seeds_are_those_that_were_asked_for(tmp_path):
-    own = swept(Tiny(), tmp_path)  # two seeds of its own
+def test_pooled_seeds_are_the_requested_ones(tmp_path):
+    own = swept(Tiny(), tmp_path)  # two separate seeds
     one, three = swept(Tiny(), tmp_path, 1), swept(Tiny(), tmp_path, 3)
     assert (own.reused, one.reused, three.reused) == (0, 2, 4)
     assert one.table["seed"].unique().tolist() == [0]
@@ -51,7 +51,7 @@ def test_pooled_seeds_are_those_that_were_asked_for(tmp_path):
 
 
 class Drawn(Apart):
-    """Takes ten seeds for each run, and one of its points has a seed label of its own."""
+    """Takes ten seeds per run, and one of its points has its own seed label."""
 
     name = "tests.drawn"
     seed_stride = 10
@@ -83,7 +83,7 @@ class Fixed(Apart):
 
 
 class Unmoved(Fixed):
-    """Says that seeds matter, and they do not."""
+    """Declares that seeds matter although they do not."""
 
     name = "tests.unmoved"
     seeding = Seeding.SEPARATE
@@ -131,7 +131,7 @@ class Judged(Apart):
         ((float("nan"), float("nan")), Outcome.NOT_JUDGED, 0, 0),
     ],
 )  # fmt: skip
-def test_a_claim_holds_if_it_does_in_more_than_half_of_the_seeds(numbers, outcome, held, judged):
+def test_a_claim_holds_if_it_holds_for_more_than_half_of_the_seeds(numbers, outcome, held, judged):
     table = pd.concat([tidy("a", {"n": (n, "")}).assign(seed=seed) for seed, n in enumerate(numbers)])
     (row,) = Judged().check(table).to_dict("records")
     assert (row["verdict"], row["seeds_held"], row["seeds_judged"]) == (outcome.value, held, judged)
@@ -153,7 +153,7 @@ def mean_of(table):
     ],
 )  # fmt: skip
 def test_a_claim_is_undecided_if_the_seeds_scatter_across_an_edge(monkeypatch, spread, band, outcome):
-    """The interval of a mean is Student's, over the seeds; a case of one seed has none, and takes nothing from it."""
+    """A mean's interval is Student's over the seeds; a case with one seed has none and does not affect the others."""
     draws = 1 + 0.1 * spread * np.array([-1.0, 0.2, 0.8])
     parts = [tidy(f"a{seed}", {"n": (n, "")}).assign(k=2, seed=seed) for seed, n in enumerate(draws)]
     table = pd.concat([*parts, tidy("b0", {"n": (5.0, "")}).assign(k=3, seed=0)], ignore_index=True)
@@ -210,8 +210,8 @@ def test_commands_take_seeds(rdmacc, tmp_path):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_says_what_seeds_are_to_it(name):
-    """The declared seeding of the points is true: whether a seed changes them, and is among their labels."""
+def test_every_experiment_declares_what_seeds_change(name):
+    """The declaration is true for each point: whether a seed changes it, and whether it is among its labels."""
     one = EXPERIMENTS[name]
     first, second = one.points("quick", 0), one.points("quick", 1)
 

@@ -1,4 +1,4 @@
-"""The bundled tables: each is complete, agrees with the ledger, and decides its claims at every bound."""
+"""The bundled tables: each is complete, agrees with the ledger, and its claims can fail at every bound."""
 
 import contextlib
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_every_figure_of_a_paper_has_a_table_and_every_table_a_figure():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
+def test_a_table_is_complete_and_gives_the_recorded_verdicts_and_numbers(name):
     one = experiment(name)
     table, made = read_table(summary_path(name))
     points = one.points("paper")
@@ -46,12 +46,12 @@ def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
         }
         assert not other, point.name
     assert (made["experiment"], made["points"]) == (name, len(points))
-    assert not any(commit.endswith("+") for commit in made["commits"]), "computed from files of no commit"
+    assert not any(commit.endswith("+") for commit in made["commits"]), "computed from uncommitted files"
     found, rows = record.judged(one), one.view(table)
     assert found[DEFAULT].keys() == {claim.id for claim in one.claims}
     for claim in one.claims:
         verdict = found[DEFAULT][claim.id]["verdict"]
-        if verdict == Outcome.UNDECIDED:  # the seeds' noise is the ledger's: `expect` is what the numbers say
+        if verdict == Outcome.UNDECIDED:  # noise over seeds is recorded in the ledger; `expect` is what the numbers say
             verdict = claim.check(rows, "paper")["verdict"]
         assert verdict == claim.expectation("paper"), (claim.id, found[DEFAULT][claim.id])
     line = record.recorded(name)
@@ -60,8 +60,8 @@ def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_at_night(TABLES, every=4))
-def test_every_claim_can_say_no(name):
-    """Next to each bound of its band, and on some table with other numbers or labels."""
+def test_every_claim_can_fail(name):
+    """Next to each bound of its band, and on a table with other numbers or labels."""
     one, table = experiment(name), load_summary(name)
     rows = one.view(table)
     unrefused = []
@@ -84,7 +84,7 @@ _NOT_A_VERDICT = (NotJudged, ConfigError, ValueError, KeyError, IndexError, Zero
 
 
 def _said_at_bounds(claim, numbers):
-    """Return what a band says next to each of its bounds, of numbers in the form that the claim measures."""
+    """Return a band's verdicts next to each of its bounds, for numbers in the form that the claim measures."""
     said = set()
     for found, holds in edges(claim.band, numbers):
         assert claim.band.holds(found) == holds, (claim.id, found)
@@ -93,7 +93,7 @@ def _said_at_bounds(claim, numbers):
 
 
 def _shuffled(table):
-    """Return tables whose numbers are far from those of a table, each in its own way."""
+    """Return tables whose numbers differ strongly from a table's, each in another way."""
     draw = np.random.default_rng(7)
     values = table["value"].to_numpy(np.float64)
     for spread in (0.3, 1.0, 3.0):
@@ -114,7 +114,7 @@ def _shuffled(table):
 
 
 def _refused(claim, rows, verdict):
-    """Whether a claim that held fails on the rows of another table; for a failed one, whether its numbers differ."""
+    """Return whether a claim that held fails on another table; for a failed one, whether its numbers differ."""
     try:
         found = claim.verdict(rows)
     except _NOT_A_VERDICT:
@@ -139,27 +139,26 @@ _AT_NIGHT = (
     "ren.fig14", "ren.fig16", "ren.fig17", "ren.fig18", "ren.fig19", "ren.gains", "ren.sensitivity",
     "validation.expresspass_ns2", "validation.hpcc_ns3", "validation.uet_htsim",
 )  # fmt: skip
-"""They take seconds to minutes. Golden runs of every scheme, by day, tell what changes in a component that only these
-have."""
+"""They take seconds to minutes. By day, golden runs of every scheme detect changes in components used only here."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.nightly) if name in _AT_NIGHT else name for name in TABLES]
 )
-def test_the_code_behaves_as_the_ledger_says(name):
+def test_the_code_behaves_as_recorded_in_the_ledger(name):
     assert behaviour(experiment(name)) == record.recorded(name).get("now"), HOW
 
 
 _MOST_HOPS = 30e6
-"""Packet-hops of a run that is made again: some ten seconds."""
+"""Packet-hops of a run to repeat: about ten seconds."""
 
 
 @pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", TABLES)
-def test_whole_runs_give_the_rows_of_the_table(name):
-    """Canaries stop early, and losses may come late: the cheapest run of each scheme, with losses if it can be."""
+def test_complete_runs_give_the_rows_of_the_table(name):
+    """Canaries stop early, but losses may come late: the cheapest run of each scheme, with losses if possible."""
     one = experiment(name)
     table, made = read_table(summary_path(name))
     points = {key: point for key, (point, _) in one.seeded_points("paper", 0, None).items()}

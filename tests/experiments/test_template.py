@@ -1,4 +1,4 @@
-"""The paper that does not exist, which docs/experiments.md shows: its folder alone adds all that a paper has."""
+"""The fictitious paper from docs/experiments.md: its folder alone provides everything that a paper needs."""
 
 import importlib
 import json
@@ -28,9 +28,9 @@ OUTSIDE = "from rdmacc.experiments.framework.registry import import_modules\n\ni
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """Import a copy of the template as the paper "toy", elsewhere, and forget it in the end."""
+    """Import a copy of the template elsewhere as the paper "toy", and remove it at the end."""
     shutil.copytree(TEMPLATE, tmp_path / "toy")
-    (tmp_path / "toy" / "__init__.py").write_text(OUTSIDE)  # processes that compute its points read its files, too
+    (tmp_path / "toy" / "__init__.py").write_text(OUTSIDE)  # processes that compute its points read its files too
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
     known = [(one, dict(one)) for one in (EXPERIMENTS, PAPERS, QUESTIONS, TEXTS)]
@@ -51,7 +51,7 @@ def run(*arguments):
 
 
 @pytest.mark.slow
-def test_a_folder_is_all_that_a_paper_needs(toy, tmp_path):
+def test_a_folder_is_all_a_paper_needs(toy, tmp_path):
     assert "Toy, figure 1" in run("list", "toy")
     assert "within a round trip" in run("readings", "toy")
     assert "[does not hold, as recorded] toy-f1-3" in run("verify", "toy", "--engine", "simpy")

@@ -1,4 +1,4 @@
-"""What is written of claims, and what it needs of the code."""
+"""The texts of claims, and their counterparts in the code."""
 
 import pytest
 
@@ -35,7 +35,7 @@ by = "the paper"
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    """Return a function that takes a text as the group t's."""
+    """Return a function that makes a text the claims of group t."""
 
     def write(text):
         (tmp_path / "claims.toml").write_text(text)
@@ -72,7 +72,7 @@ def test_a_claim_has_its_text_and_its_code(written):
         ('"does not hold" }', '"fails" }', r"t-1: expect = 'fails'"),
     ],
 )
-def test_what_is_wrong_in_the_text_is_named(written, old, new, message):
+def test_errors_in_the_text_are_named(written, old, new, message):
     def read():
         written(WRITTEN.replace(old, new))
         return one()
@@ -81,7 +81,7 @@ def test_what_is_wrong_in_the_text_is_named(written, old, new, message):
         read()
 
 
-def test_a_text_stands_in_one_place(written):
+def test_a_text_is_in_one_place_only(written):
     written(WRITTEN)
     refused(lambda: one(published="2"), "t-1: published = '2': must be either here or in t/claims.toml")
 

@@ -1,4 +1,4 @@
-"""The runs to compare with other simulators: their flows and options, closed forms, and the page."""
+"""Runs for comparison with other simulators: their flows and options, closed forms, and the page."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def pairs(name):
 
 
 def test_the_matrices_are_those_of_the_simulator():
-    """As it says of them: perm_1024n starts 334-395, 404-414, 135-874; 14 pairs in three words each."""
+    """As documented there: perm_1024n starts 334-395, 404-414, 135-874; 14 pairs in three words each."""
     assert pairs(f"{PERMUTATION}, nscc")[:3] == [("h334", "h395"), ("h404", "h414"), ("h135", "h874")]
     small = pairs(f"{SMALL_PERMUTATION}, nscc")
     assert sorted(one for one, _ in small) == sorted(other for _, other in small) == sorted(f"h{i}" for i in range(16))
@@ -46,8 +46,8 @@ def test_the_matrices_are_those_of_the_simulator():
     assert {to for one, to in out if one == "h3"} == {"h0", *(f"h{i}" for i in range(13, 22))}
 
 
-def test_one_path_a_message_is_judged_by_the_seeds():
-    """Theirs is one draw, so it must lie between the extremes of ours; it may not be faster or slower than all."""
+def test_one_path_per_message_is_judged_by_the_seeds():
+    """Theirs is one draw, so it must lie between the extremes of ours: neither faster nor slower than all."""
     rows = [row for row in committed().itertuples() if ONE_VALUE in row.case]
     for first, last, holds in ((0.9, 1.1, True), (1.01, 1.4, False), (0.7, 0.99, False)):
         parts = []
@@ -60,7 +60,7 @@ def test_one_path_a_message_is_judged_by_the_seeds():
 
 
 def test_lists_are_read_from_a_checkout(tmp_path):
-    """A run is named by its options; its flows are ours, others, or refused."""
+    """A run is named by its options; its flows are ours, different ones, or refused."""
     texts = {"one": "0->13 start 0 size 2000000", "bidir": "0->13 start 0 size 1", "test_cr_1f10m1p": "0->1 id 1 msg"}
     out = ""
     for name, flow in texts.items():
@@ -86,14 +86,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
 
 
 @pytest.mark.slow
-def test_the_page_is_what_the_tables_say():
+def test_the_page_agrees_with_the_tables():
     page = validation_page()
     assert page == PAGE.read_text(encoding="utf-8"), "`python -m rdmacc.experiments.ledger` writes it"
     assert summary_text() in page
 
 
 @pytest.mark.parametrize("name", SIMULATORS)
-def test_every_flow_of_theirs_is_one_of_ours(name):
+def test_every_flow_of_theirs_matches_one_of_ours(name):
     points = {point.name: point.scenario for point in experiment(f"validation.{name}").points("paper")}
     for point, rows in theirs(name).groupby("point"):
         work = points[point].workload()
@@ -127,7 +127,7 @@ def test_seeds_are_compared_by_their_means():
     assert one["mean"] != ten["mean"]
 
 
-def test_exact_is_to_the_last_digit_that_is_printed():
+def test_exact_means_to_the_last_printed_digit():
     """csg-htsim prints six digits of microseconds."""
     theirs_ps = pd.Series([2_603_570_000, 2_603_570_000, 648_016_000])
     ours_ps = pd.Series([2_603_565_440, 2_603_564_000, 648_016_400])
@@ -136,7 +136,7 @@ def test_exact_is_to_the_last_digit_that_is_printed():
 
 
 @pytest.mark.parametrize("case", ["8 x 1 MB", "32 x 200 kB", "32 x 1 MB"])
-def test_four_rules_of_htsim_are_why_incasts_under_roce_differ(case):
+def test_four_rules_of_htsim_explain_the_difference_of_roce_incasts(case):
     there = theirs("htsim").query("point == 'roce-9000, star, " + case + "'").sort_values("flow")["fct_ps"]
     for rules, exact in {
         Rules(): len(there),

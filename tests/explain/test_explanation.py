@@ -1,4 +1,4 @@
-"""Explanations in frames and words, and what cannot be explained."""
+"""Explanations as frames and in words, and what cannot be explained."""
 
 import matplotlib
 
@@ -48,14 +48,14 @@ def test_frames(dctcp):
     assert "<table>" in why._repr_html_()
 
 
-def test_times_by_whom_sum_to_the_queue(dctcp):
+def test_times_by_cause_sum_to_the_queue(dctcp):
     why = incast("line-rate").explain(2)
     queue = why.causes[why.causes["kind"] == "queue at a port"]
     assert queue["time_ps"].sum() == why.parts.set_index("kind")["time_ps"]["queue at a port"]
     assert set(queue["by"]) == set(range(8))
 
 
-def test_an_explained_run_is_the_same_run():
+def test_explaining_does_not_change_a_run():
     one, other = incast(), incast(explain=False)
     assert one.flows.equals(other.flows)
     assert one.counters.equals(other.counters)
@@ -77,7 +77,7 @@ def test_a_message_that_has_not_started_has_nothing_to_explain():
     refused(lambda: result.explain(1), "flow = 1: must be a message that has started")
 
 
-def test_a_run_that_would_take_too_much_memory_says_so_before_it_starts(monkeypatch):
+def test_a_run_that_needs_too_much_memory_is_refused_before_it_starts(monkeypatch):
     monkeypatch.setattr(running, "_MOST_BYTES", 2400 * 12 * 32 - 1)
     refused(lambda: incast("line-rate"), "its 2,400 packets would take 922 kB at least, more than 922 kB")
     monkeypatch.setattr(running, "_MOST_BYTES", 2400 * 12 * 32)
@@ -98,7 +98,7 @@ def test_stacked_bars_sum_to_the_mean_slowdown():
     refused(lambda: incast(until="3us").plot.time_spent(), "flows = 0: must be delivered")
 
 
-def test_a_packet_that_was_trimmed_is_sent_again_on_its_nak_though_others_were_sent_in_between():
+def test_a_trimmed_packet_is_attributed_to_its_nak_despite_others_in_between():
     work = rdmacc.incast(["h1", "h4", "h5", "h6", "h7"], "h0", "200kB")
     network = rdmacc.leaf_spine(2, 2, 4)
     result = rdmacc.simulate(network, work, "ndp", engine="simpy", explain=True)
@@ -108,14 +108,14 @@ def test_a_packet_that_was_trimmed_is_sent_again_on_its_nak_though_others_were_s
 
 
 def test_a_rate_is_cut_when_the_signal_arrives():
-    """RCP sends one packet, and has its rate when the ACK comes back."""
+    """RCP sends one packet, and gets its rate when the ACK comes back."""
     result = incast("rcp", senders=4)
     causes = result.explain(0).causes
     first_ps = causes["first_ps"][causes["cause"] == "cut by ack"].iloc[0]
     assert first_ps >= result.plan.qp_base_rtt_ps[0]
 
 
-def test_a_study_says_what_a_scheme_gains():
+def test_a_study_explains_what_a_scheme_gains():
     work = rdmacc.incast(4, "h0", "50kB", hosts=rdmacc.star(5))
     study = rdmacc.study(rdmacc.star(5), work, ["dctcp", "hpcc"], seeds=[3], engine="simpy")
     found = study.explain("hpcc", "dctcp")
@@ -163,7 +163,7 @@ def test_a_run_that_cannot_be_repeated_says_so():
     refused(lambda: result.explain(3), "or it is a fork with other parameters")
 
 
-def test_traces_and_lists_go_together():
+def test_traces_and_lists_can_be_combined():
     every = incast()
     refused(lambda: incast(explain=[3]).packet_trace, "trace = False")
     refused(lambda: every.packet_trace, "trace = False")
@@ -175,7 +175,7 @@ def test_traces_and_lists_go_together():
 
 
 def test_a_pause_is_followed_to_the_queue_that_was_full():
-    """A message to an idle host is paused on its way, as others to h4 fill the switches: PFC's classic victim."""
+    """A message to an idle host is paused because others to h4 fill the switches: PFC's classic victim."""
     network = rdmacc.leaf_spine(2, 1, 4, rate="100Gbps", buffer="600kB")
     rows = [(src, "h4", "300kB") for src in ("h0", "h1", "h5", "h6")]
     work = rdmacc.messages([*rows, ("h2", "h7", "60kB", "5us")])

@@ -1,4 +1,4 @@
-"""Every picosecond of every message belongs to one part, whatever happens to it; both engines explain it alike."""
+"""Every picosecond of every message belongs to one part, whatever happens; both engines explain it alike."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tests.engine.scenarios import WIDENED, Scenario, draw, on_planes, with_comp
 
 PER_BATCH = 20
 WORDED_EVERY = 7
-"""One message in so many is put in words, too."""
+"""One in this many messages is also explained in words."""
 
 
 def explained(scenario: Scenario, engine: str) -> rdmacc.Result | None:
@@ -25,7 +25,7 @@ def explained(scenario: Scenario, engine: str) -> rdmacc.Result | None:
 
 
 def run(scenario: Scenario, engine: str, explain: bool | list[Any], **options: Any) -> rdmacc.Result | None:
-    """Run a scenario, whatever its end; None if a handler's mistake ends it."""
+    """Run a scenario to whatever end; return None if a handler's error ends it."""
     arguments = scenario.arguments() | {"engine": engine, "check": False, "explain": explain} | options
     simulation = rdmacc.Simulation(**arguments)
     try:
@@ -123,14 +123,14 @@ def same(one: rdmacc.Result, other: rdmacc.Result) -> None:
 
 
 def contents(why: Explanation) -> list[Any]:
-    """Return the parts of a message's time, with what the row says that ended each: its place depends on threads."""
+    """Return the parts of a message's time with the row that ended each, not its position, which depends on threads."""
     rows = why._recording.rows
     return [(*span[:5], rows[span.cause].tolist() if span.cause >= 0 else None) for span in why.spans]
 
 
 @pytest.mark.parametrize("batch", batches(20, quick=1, slow=1))
-def test_some_messages_are_explained_as_all_are(batch: int) -> None:
-    """But for what a port was sending when the first of them came there."""
+def test_explaining_some_messages_gives_the_same_as_explaining_all(batch: int) -> None:
+    """Except for what a port was sending when the first of them arrived there."""
     for number in range(batch * 8, (batch + 1) * 8):
         scenario = replace(draw(number), has_trace=False)
         every, flows = explained(scenario, "simpy"), rdmacc.messages(scenario.workload).index[::3].tolist()
@@ -152,7 +152,7 @@ def test_some_messages_are_explained_as_all_are(batch: int) -> None:
     "scheme", [pytest.param(name, marks=() if name in ("dcqcn", "ndp") else pytest.mark.slow) for name in SCHEMES]
 )
 def test_every_scheme_explains_an_incast(scheme: str) -> None:
-    """Both engines, and in windows."""
+    """On both engines, and in windows."""
     work = rdmacc.incast([f"h{number}" for number in range(1, 9)], "h0", "60kB")
     arguments = {"network": rdmacc.star(9), "workload": work, "scheme": scheme, "explain": True, "progress": False}
     one = rdmacc.simulate(**arguments, engine="simpy")

@@ -1,4 +1,4 @@
-"""The explorer in a real browser: it opens, a click changes the picture. Skipped without Chromium and its driver."""
+"""The explorer in a real browser: it opens, and clicks change the picture. Skipped without Chromium and its driver."""
 
 import shutil
 import signal
@@ -16,7 +16,7 @@ import pytest
 webdriver = pytest.importorskip("selenium.webdriver")
 Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 exceptions = pytest.importorskip("selenium.common.exceptions")
-if find_spec("voila") is None:  # only the server that is started here imports it, which takes seconds
+if find_spec("voila") is None:  # only the server started here imports it, which takes seconds
     pytest.skip("no voila", allow_module_level=True)
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -33,7 +33,7 @@ from rdmacc.cli.main import app
 explorer._CULL_S = 5
 app()
 """
-"""The command, but a kernel whose page has gone ends after 5 s."""
+"""The command, except that a kernel whose page is closed ends after 5 s."""
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def wait(condition):
 
 
 def picture(page):
-    """Return the source of the picture that is shown."""
+    """Return the source of the picture on display."""
     images = page.find_elements("css selector", "img.widget-image")
     return next((image.get_attribute("src") for image in images if image.is_displayed()), None)
 
@@ -96,7 +96,7 @@ def show(page, title):
 
 
 def sliders(page):
-    """Return the handles of the sliders that are shown and can be moved."""
+    """Return the handles of the visible sliders that can be moved."""
     handles = page.find_elements("css selector", ".widget-slider:not([disabled]) .noUi-handle")
     return [one for one in handles if one.is_displayed() and one.is_enabled()]
 
@@ -108,7 +108,7 @@ def notes(page):
 
 
 def test_sliders_move_to_their_ends_and_a_choice_changes_the_picture(page):
-    """Three of them, for the way from a handle to Python; `test_explorer.py` moves every one."""
+    """Three sliders, to test the path from a handle to Python; `test_explorer.py` moves every slider."""
     assert wait(lambda: picture(page))
     boxes = "[...document.querySelectorAll('.widget-box')].filter(one => one.offsetParent)"
     assert page.execute_script(f"return {boxes}.every(one => one.scrollWidth <= one.clientWidth)"), "a box scrolls"
@@ -149,12 +149,12 @@ def status(link, path="", **headers):
 
 
 def kernels(server):
-    """Return the processes that a server has started."""
+    """Return the processes started by a server."""
     found = subprocess.run(["pgrep", "-f", "--parent", str(server)], capture_output=True, text=True, check=False)
     return found.stdout.split()
 
 
-def test_only_the_link_opens_it_and_a_visit_has_one_kernel_that_ends_with_it(page):
+def test_only_the_link_opens_it_and_each_visit_has_one_kernel(page):
     assert wait(lambda: picture(page))
     parts = urlsplit(page.link)
     assert parts.hostname == "127.0.0.1"
@@ -166,7 +166,7 @@ def test_only_the_link_opens_it_and_a_visit_has_one_kernel_that_ends_with_it(pag
     upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
                "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Origin": "http://evil.example"}  # fmt: skip
     assert status(page.link, socket_path, **upgrade) == 403
-    with pytest.raises(OSError, match="refused"):  # not on this machine's other addresses
+    with pytest.raises(OSError, match="refused"):  # not on the machine's other addresses
         socket.create_connection(("127.0.0.2", parts.port), 1)
     (server,) = kernels(page.process)
     assert wait(lambda: len(kernels(server)) == 1)

@@ -1,4 +1,4 @@
-"""The explorer shows the results of its Python code, and no control breaks it."""
+"""The explorer shows the results of its Python script, and no control breaks it."""
 
 import socket
 from urllib.parse import urlencode
@@ -30,7 +30,7 @@ from tests.support import mostly_at_night, refused  # noqa: E402
 
 @pytest.mark.parametrize("work", WORKS)
 @pytest.mark.parametrize("network", NETWORKS)
-def test_the_script_does_what_is_shown(network, work):
+def test_the_script_gives_what_is_shown(network, work):
     setup = Setup(
         network=network, work=work, hosts=6, size_kb=8, schemes=("dcqcn",), changes={"dcqcn": {"Dcqcn.g": 0.25}}
     )
@@ -97,7 +97,7 @@ def test_a_chosen_message_is_explained_under_each_scheme(explorer):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_is_said_beside_its_control_put_back_and_the_next_step_works(explorer):
+def test_an_impossible_value_is_reported_reset_and_the_next_step_works(explorer):
     kmin, kmax = (explorer.sliders["dcqcn", f"Red.{name}_bytes"] for name in ("kmin", "kmax"))
     kmax.value = 12.5
     before, shown = kmin.value, bytes(explorer.pictures["queue"].value)
@@ -113,7 +113,7 @@ def test_what_cannot_be_is_said_beside_its_control_put_back_and_the_next_step_wo
 
 
 def positions(control):
-    """Return the ends of a slider and every third position between them; of a choice all."""
+    """Return a slider's ends and every third position between them, or all values of a choice."""
     values = list(every_position(control))
     return values if hasattr(control, "options") else [*values[:-1:3], values[-1]]
 
@@ -133,7 +133,7 @@ def every_position(control):
     "name",
     mostly_at_night(["network", "hosts", "rate_gbps", "size_kb", "delay_us", "load", "work", "scheme 1"], every=3),
 )
-def test_every_control_works_wherever_it_stands(name, monkeypatch):
+def test_every_control_works_in_every_position(name, monkeypatch):
     monkeypatch.setattr("rdmacc.explorer.widgets.draw", lambda setup, results, figures: {"fct": Figure(figsize=(1, 1))})
     explorer = Explorer(Setup(hosts=6, work="web search" if name == "load" else "two long flows"))
     if name == "hosts":
@@ -147,7 +147,7 @@ def test_every_control_works_wherever_it_stands(name, monkeypatch):
         assert control.value == (value if isinstance(value, str) else pytest.approx(value))
 
 
-def test_a_scheme_of_ones_own_has_its_line_and_its_sliders(tmp_path, monkeypatch):
+def test_a_users_scheme_has_a_curve_and_sliders(tmp_path, monkeypatch):
     file = tmp_path / "my_ideas.py"
     file.write_text(
         "import rdmacc\n"
@@ -168,7 +168,7 @@ def test_a_scheme_of_ones_own_has_its_line_and_its_sliders(tmp_path, monkeypatch
         SCHEMES.pop("mine", None)
 
 
-def test_reset_and_a_link_lead_back(explorer):
+def test_reset_and_a_link_restore_the_state(explorer):
     begin = explorer.setup
     for name, value in (("network", "dumbbell"), ("work", "permutation"), ("rate_gbps", 25.0), ("scheme 2", "ndp")):
         explorer.controls[name].value = value
@@ -193,7 +193,7 @@ def test_the_page_opens_as_its_link_says(monkeypatch):
 @pytest.mark.parametrize(
     "setup", ["{", "3", '{"schemes": ["x"]}', '{"hosts": 1e9}', '{"changes": {"dcqcn": {"z": 1}}}', '{"hosts": 1000}']
 )
-def test_a_link_that_says_nonsense_is_refused(setup, monkeypatch):
+def test_an_invalid_link_is_refused(setup, monkeypatch):
     with pytest.raises(ConfigError):
         Setup.from_json(setup)
     monkeypatch.setattr("rdmacc.explorer.warm_up", lambda: None)
@@ -238,7 +238,7 @@ def test_dragging_a_models_slider_changes_its_picture_and_its_python():
         ({"schemes": ()}, "schemes"), ({"load": 1.0}, "load = 1.0"), ({"host": 3}, "did you mean 'hosts'"),
     ],
 )  # fmt: skip
-def test_wrong_values_are_named(changes, words):
+def test_invalid_values_are_named(changes, words):
     with pytest.raises(ConfigError, match=words):
         rdmacc.explore(**changes)
 
@@ -253,7 +253,7 @@ sys.exit(3)
 """
 
 
-def test_only_the_server_and_the_browser_are_told_the_token(tmp_path, monkeypatch, capsys):
+def test_only_the_server_and_the_browser_get_the_token(tmp_path, monkeypatch, capsys):
     pytest.importorskip("voila")
     opened, told, mine = [], tmp_path / "told", tmp_path / "mine.py"
     mine.touch()

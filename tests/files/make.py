@@ -1,6 +1,6 @@
 """Write one file of each format into a folder named like this version: ``python -m tests.files.make`` at a release.
 
-Later versions must read them (`tests.files.test_old_files`), or refuse them with a message that says what to do.
+Later versions must read them (`tests.files.test_old_files`) or refuse them with a message that says what to do.
 """
 
 import json
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 
 
 def scenario():
-    """Three messages of which one waits for a computation, on lossy links, with a probe of each kind."""
+    """Three messages, one of which waits for a computation, on lossy links, with a probe of each kind."""
     network = rdmacc.star(3)
     work = rdmacc.messages(
         [
@@ -66,7 +66,7 @@ def make(folder: Path) -> None:
 
 
 def contents(folder: Path) -> dict[str, Any]:
-    """Return what this version reads from a folder's files."""
+    """Return what this version reads from the files in a folder."""
     result, study = rdmacc.load(folder / "result"), rdmacc.Study.load(folder / "study")
     frames = {name: getattr(result, name) for name in FRAMES} | {"runs": study.runs, "study flows": study.flows}
     frames["trace"] = pd.read_parquet(folder / "packet_trace.parquet")

@@ -55,7 +55,7 @@ def test_provenance_follows_its_schema(folder):
         jsonschema.validate({**fresh.provenance, "seed": -1}, SCHEMA)
 
 
-def test_equal_hashes_are_equal_inputs():
+def test_equal_hashes_mean_equal_inputs():
     def hashes(one):
         return [one.run().provenance[name]["sha256"] for name in ("network", "workload")]
 

@@ -1,4 +1,4 @@
-"""The public calls that are fuzzed, each with arguments that are right."""
+"""The public calls to fuzz, each with valid arguments."""
 
 import io
 import tempfile
@@ -32,13 +32,13 @@ def simulate(**changes: Any) -> Any:
 
 
 def row(**changes: Any) -> Any:
-    """Simulate one message with such values, as a frame's only row."""
+    """Simulate one message with these values, as a frame's only row."""
     cells = {name: pd.Series([value], dtype=object) for name, value in (_ROW | changes).items()}
     return simulate(workload=pd.DataFrame(cells))
 
 
 def node(**changes: Any) -> Any:
-    """Simulate on a graph whose first link and switch have such attributes."""
+    """Simulate on a graph whose first link and switch have these attributes."""
     graph: nx.Graph[Any] = nx.Graph()
     graph.add_node("s0", **({"kind": "switch", "buffer_bytes": 1_000_000} | changes.pop("switch", {})))
     for name in ("h0", "h1", "h2"):
@@ -50,14 +50,14 @@ def node(**changes: Any) -> Any:
 
 
 def csv(**cells: Any) -> Any:
-    """Read a workload of such cells from a CSV file."""
+    """Read a workload with these cells from a CSV file."""
     return workload.from_csv(io.StringIO(",".join(cells) + "\n" + ",".join(str(one) for one in cells.values())))
 
 
 def toml(**changes: Any) -> Any:
     """Write a scenario to TOML, and read it back."""
     given: dict[str, Any] = {"network": _NET, "workload": _WORK, "scheme": "dcqcn"}
-    given |= {name: value for name, value in changes.items() if not callable(value)}  # a call may raise its own errors
+    given |= {name: value for name, value in changes.items() if not callable(value)}  # a call may raise its errors
     with tempfile.TemporaryDirectory() as folder:
         return rdmacc.Scenario.from_toml(rdmacc.Scenario(**given).to_toml(f"{folder}/x.toml"))
 
@@ -82,12 +82,12 @@ def _study() -> Any:
 
 
 def replaced(**changes: Any) -> Any:
-    """Simulate under a scheme with such parameters."""
+    """Simulate under a scheme with these parameters."""
     return simulate(scheme=rdmacc.scheme("dcqcn").replace(**changes))
 
 
 def fault(kind: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that simulates with such a fault, or with several."""
+    """Return a function that simulates with a fault of this class, or with several."""
 
     def run(**values: Any) -> Any:
         made = kind(**values)
@@ -97,7 +97,7 @@ def fault(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def probe(kind: Callable[..., Any], **changes: Any) -> Callable[..., Any]:
-    """Return a function that simulates with such a probe."""
+    """Return a function that simulates with a probe of this kind."""
     return lambda **values: simulate(probes=[kind(**values)], **changes)
 
 
@@ -111,11 +111,11 @@ _USUAL: dict[str, Any] = {
     "payload_bytes": 1000, "header_bytes": 48, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64,
     "degree": 2,
 }  # fmt: skip
-"""What an argument of a name is in most calls."""
+"""Usual values of arguments, by name."""
 
 
 def of(function: Callable[..., Any], names: str = "", /, **own: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return a call with the usual arguments of some names, and others."""
+    """Return a call with the usual arguments for some names, and others."""
     return function, {name: _USUAL[name] for name in names.split()} | own
 
 

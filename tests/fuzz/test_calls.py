@@ -1,4 +1,4 @@
-"""A call with any arguments works or names its mistake, soon."""
+"""A call with any arguments quickly either works or names its mistake."""
 
 import math
 import signal
@@ -25,7 +25,7 @@ _LONGEST_S = 20
 
 
 class _Odd:
-    """Nothing that a call knows."""
+    """A type that no call knows."""
 
     def __repr__(self) -> str:
         return "odd"
@@ -58,7 +58,7 @@ junk = st.one_of(
 
 @contextmanager
 def _in_time() -> Iterator[None]:
-    """Raise an error when something takes too long, where the system has alarms."""
+    """Raise an error if something takes too long, on systems with alarms."""
 
     def late(*_: object) -> None:
         raise TimeoutError(f"more than {_LONGEST_S} s")
@@ -83,7 +83,7 @@ def wrong_calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 def check(call: tuple[str, dict[str, Any]]) -> None:
-    """Make a call: it may only fail with an error of ours. A scheme that it registers is not there for other tests."""
+    """Make a call, which may only fail with an rdmacc error. Schemes that it registers are removed for other tests."""
     name, arguments = call
     with _in_time(), mock.patch.dict(SCHEMES):
         try:
@@ -97,7 +97,7 @@ def check(call: tuple[str, dict[str, Any]]) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _is_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compile, and import what is imported late, before the clock runs; files of odd names go to a folder of theirs."""
+    """Compile and do late imports before the clock runs; files with odd names go to a separate folder."""
     with chdir(tmp_path_factory.mktemp("calls")):
         for name in ("simulate", "study"):
             CALLS[name][0]()

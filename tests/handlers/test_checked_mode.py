@@ -1,4 +1,4 @@
-"""Checked mode: handlers' mistakes reach the user, and results stay as they are."""
+"""Checked mode: handlers' mistakes reach the user, and results do not change."""
 
 import inspect
 import linecache
@@ -60,7 +60,7 @@ class Fine(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped(Component):
-    """Ends with a rate that is no rate."""
+    """Ends with an invalid rate."""
 
     class Sender(Record):
         rate_bps = Float()
@@ -75,7 +75,7 @@ class Stopped(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Raises(Component):
-    """Raises an exception of its own."""
+    """Raises a custom exception."""
 
     def on_ack(packet):
         if packet.psn > 5:
@@ -84,7 +84,7 @@ class Raises(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Grows(Component):
-    """Ends with a number that no float holds."""
+    """Ends with a number that does not fit a float."""
 
     factor: float = param(1.0, "of the exponent")
 
@@ -138,7 +138,7 @@ def test_what_a_handler_raises_reaches_the_user_unchecked_too(engine: str) -> No
 
 
 @pytest.mark.parametrize("check", [True, False])
-def test_an_error_names_the_file_and_line_of_today(tmp_path: Path, check: bool) -> None:
+def test_an_error_names_the_current_file_and_line(tmp_path: Path, check: bool) -> None:
     source = inspect.getsource(Raises).replace("@dataclass(frozen=True, kw_only=True)\n", "")
     for lines, name in [(0, "here"), (0, "copied"), (7, "copied")]:
         path = tmp_path / f"{name}.py"
@@ -155,7 +155,7 @@ def test_an_error_names_the_file_and_line_of_today(tmp_path: Path, check: bool) 
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_rate_that_is_no_rate_is_named(engine: str) -> None:
+def test_an_invalid_rate_is_named(engine: str) -> None:
     scheme = Scheme(control=Stopped())
     with pytest.raises(HandlerError, match=r"queue pair 0, message 0\): sender\.rate_bps = 0: must be from 1 kb/s"):
         rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
@@ -165,7 +165,7 @@ def test_a_rate_that_is_no_rate_is_named(engine: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Astray(Component):
-    """Sends packets out of a port of the network, whichever switch it belongs to."""
+    """Sends packets out of any port of the network, whichever switch it belongs to."""
 
     to: int = param(0, "number of the port")
 
@@ -202,10 +202,10 @@ def test_a_livelock_is_named(engine: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Beside(Dcqcn):
-    """Has all handlers from the package, but is a class from outside."""
+    """A class from outside the package whose handlers are all from the package."""
 
 
-def test_only_what_comes_from_outside_the_package_is_checked_unless_it_is_said() -> None:
+def test_only_components_from_outside_the_package_are_checked_by_default() -> None:
     for control in (Fine(), Beside()):
         scheme = Scheme(control=control, switch=Red())
         assert rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy").plan.is_checked
@@ -219,7 +219,7 @@ STEP = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Counts(Component):
-    """Counts packets by a number that may change."""
+    """Counts packets in steps of a number that may change."""
 
     class Sender(Record):
         rate_bps = Float()
@@ -252,7 +252,7 @@ def test_every_scheme_passes_its_checks_compiled(name: str) -> None:
 
 @contextmanager
 def interrupted(after_s: float) -> Iterator[Callable[[], float]]:
-    """Press Ctrl-C after a time; return how long it took to have an effect."""
+    """Press Ctrl-C after a time; return how long it took to take effect."""
     pressed = [0.0]
 
     def press(*_: object) -> None:
@@ -280,7 +280,7 @@ def test_ctrl_c_ends_a_run_within_a_second(engine: str) -> None:
     assert caught.value.result.counters.data_packet_hops > 0  # type: ignore[attr-defined]
 
 
-def test_what_the_compiler_objects_to_is_named_with_the_handlers_line() -> None:
+def test_compiler_errors_name_the_handlers_line() -> None:
     scheme = Scheme(control=Slip())
     (call,) = [call for call in calls_of(scheme.components)["on_ack"] if call.function is Slip.on_ack]
     line = Slip.on_ack.__code__.co_firstlineno + 1
@@ -293,7 +293,7 @@ def test_what_the_compiler_objects_to_is_named_with_the_handlers_line() -> None:
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str, dict[str, Any]]:
     """Return a user's file, its text, and its module's content."""
-    monkeypatch.setattr("rdmacc.handlers.source._TREES", {})  # equal bytecode is known from another test
+    monkeypatch.setattr("rdmacc.handlers.source._TREES", {})  # equal bytecode is cached by another test
     source = inspect.getsource(Counts).replace("STEP", "5")
     names = {"dataclass": dataclass, "Component": Component, "Record": Record, "Float": Float, "Int": Int}
     return tmp_path / "own.py", source, {**names, "__name__": "own"}
@@ -307,8 +307,8 @@ def imported(file: Path, source: str, names: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("other", ["-= 5", "+= 7", "+= 5.0", "+= 5 if sender.count else 5"])
-def test_a_file_that_has_changed_since_it_was_imported_is_not_read(own: Any, other: str) -> None:
-    """Checked mode runs the source that it reads: this must be the imported one."""
+def test_a_file_changed_since_its_import_is_not_read(own: Any, other: str) -> None:
+    """Checked mode runs the source it reads, which must be the imported one."""
     file, source, names = own
     counts = imported(file, source, names)
     file.write_text(source.replace("+= 5", other))

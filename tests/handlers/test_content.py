@@ -1,4 +1,4 @@
-"""Nothing stale is used: a change of whatever a handler reaches changes the results, at once and in new processes."""
+"""Nothing stale is used: changing anything that a handler uses changes the results, at once and in new processes."""
 
 import copy
 import ctypes
@@ -147,13 +147,13 @@ BODIES = {
     "parameter": "value *= params.gain",
     "record": "value *= sender.held",
 }
-"""A handler's use of each kind of object in the language."""
+"""How a handler uses each kind of object in the language."""
 FIRST: dict[str, Any] = dict.fromkeys(BODIES, 0.5)
 pytestmark = pytest.mark.skipif(bool(why_not_compiled()), reason="no compiled engine")
 
 
 def write(folder: Path, values: dict[str, Any], bodies: dict[str, str] = BODIES) -> None:
-    """Write a user's modules, each with a handler that reaches one kind of thing, and one that they import."""
+    """Write a user's modules: one per kind of object that a handler uses, and one that they import."""
     (folder / "lab_helpers.py").write_text(HELPERS.format(**values))
     for name, body in bodies.items():
         own = FIRST | ({name: values[name]} if name in values else {})
@@ -161,12 +161,12 @@ def write(folder: Path, values: dict[str, Any], bodies: dict[str, str] = BODIES)
 
 
 def cell_of(function: Any, name: str) -> types.CellType:
-    """Return the cell of a variable of a closure."""
+    """Return the cell of a closure's variable."""
     return function.__closure__[function.__code__.co_freevars.index(name)]
 
 
 def with_code(function: Any, other: Any) -> None:
-    """Give a function the code of another, as IPython's autoreload does."""
+    """Give a function another one's code, as IPython's autoreload does."""
     function.__code__ = other.__code__
 
 
@@ -195,7 +195,7 @@ CHANGES: dict[str, tuple[str, Any]] = {
     "code of a handler": ("constant", lambda lab: with_code(lab.Mine.on_ack, lab.slower)),
     "handler of a base class": ("function", lambda lab: with_code(lab.Mine.on_ack, lab.slower)),
 }
-"""Changes while Python runs, by the kind of object in the module."""
+"""Changes made while Python runs, by kind of object in the module."""
 
 NETWORK, WORK = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "128kB")
 
@@ -219,7 +219,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
 
 
 def fcts_ps(scheme: Any, store: Path) -> list[int]:
-    """Return FCTs by both engines, checked and not, and by a study that must not find them in its store."""
+    """Return FCTs from both engines, checked and unchecked, and from a study that must not find them in its store."""
     options = [{"engine": engine, "check": check} for engine in ("simpy", "compiled") for check in (True, False)]
     runs = [rdmacc.simulate(NETWORK, WORK, scheme, progress=False, **one) for one in options]
     study = rdmacc.study(NETWORK, WORK, scheme, engine="simpy", jobs=1, progress=False, store=store)
@@ -229,7 +229,7 @@ def fcts_ps(scheme: Any, store: Path) -> list[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_at_night(CHANGES, every=9))
-def test_what_a_handler_reaches_counts_at_once(name: str, lab: Callable[..., Any], tmp_path: Path) -> None:
+def test_changes_to_what_a_handler_uses_take_effect_at_once(name: str, lab: Callable[..., Any], tmp_path: Path) -> None:
     kind, change = CHANGES[name]
     module = lab(kind)
     part = module.Inherits() if name == "handler of a base class" else module.Mine()
@@ -250,7 +250,7 @@ LEAVES: dict[str, tuple[str, Any]] = {
     "handler": ("constant", lambda lab: setattr(lab.Mine, "on_ack", lab.by_lambda)),
     "code of a handler": ("constant", lambda lab: with_code(lab.Mine.on_ack, lab.by_lambda)),
 }
-"""Changes after which a handler is not in the language."""
+"""Changes that take a handler out of the language."""
 
 
 @pytest.mark.parametrize("check", [True, False])
@@ -268,7 +268,7 @@ def test_code_outside_the_language_is_refused_at_run_time(
 
 
 def with_globals(**names: Any) -> Any:
-    """Return a function that reads some names of its module."""
+    """Return a function that reads these names from its module."""
     source = "def handler():\n    return " + ", ".join(names)
     exec(source, names)
     return names["handler"]
@@ -314,7 +314,7 @@ DIFFERENT = [
 @pytest.mark.parametrize(
     ("one", "other"), DIFFERENT, ids=[f"{n} {type(one).__name__}" for n, (one, _) in enumerate(DIFFERENT)]
 )
-def test_other_content_has_another_hash(one: Any, other: Any) -> None:
+def test_different_content_has_a_different_hash(one: Any, other: Any) -> None:
     assert hash_of(one) == hash_of(one) != hash_of(other)
     if not isinstance(one, type | types.FunctionType | type(np.sin) | type(np)):
         try:
@@ -326,7 +326,7 @@ def test_other_content_has_another_hash(one: Any, other: Any) -> None:
 
 @pytest.mark.nightly
 def test_a_hash_is_the_same_in_every_process() -> None:
-    """Whatever the order of sets, the addresses of objects and the seed of strings' hashes there."""
+    """It does not depend on the order of sets, on addresses or on the seed of string hashes."""
     script = (
         "import rdmacc; from rdmacc.handlers import content_hash;"
         "print(*(content_hash(type(part), '') for name in sorted(rdmacc.SCHEMES) for part in"
@@ -341,7 +341,7 @@ def test_a_hash_is_the_same_in_every_process() -> None:
     assert len(found) == 1
 
 
-def test_comments_docstrings_and_places_do_not_count() -> None:
+def test_comments_docstrings_and_locations_do_not_count() -> None:
     sources = (
         "def handler(a):\n    return a + 1",
         '\n\ndef handler(a):\n    """Add."""\n    # one\n    return a + 1',
@@ -406,7 +406,7 @@ def test_objects_without_comparable_content_are_refused_by_name(value: Any, kind
 
 
 @pytest.mark.parametrize("body", ["eval('K')", "globals()['K']", "getattr(lab, 'K')"])
-def test_what_is_reached_in_the_dark_is_refused(body: str) -> None:
+def test_values_reached_indirectly_are_refused(body: str) -> None:
     lab = types.ModuleType("lab")
     with pytest.raises(ConfigError, match="must have content"):
         content_hash(defined(f"def handler():\n    return {body}", K=1, lab=lab), "test")
@@ -414,7 +414,7 @@ def test_what_is_reached_in_the_dark_is_refused(body: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Locked(rdmacc.Component):
-    """Reads something that cannot be compared, outside a handler."""
+    """Uses something that cannot be compared, outside its handlers."""
 
     def extra_bytes(self, group_size: int) -> int:
         return 0 if LOCK else 1

@@ -1,4 +1,4 @@
-"""The handlers' language: both engines compute it alike."""
+"""The handlers' language: both engines compute the same."""
 
 import ast
 import math
@@ -30,7 +30,7 @@ def _numbers(count: int) -> list[float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("function", [function for function, (_, kind, _) in _MATH.items() if kind is FLOAT])
-def test_a_function_of_math_has_the_same_bits_compiled(function: Any) -> None:
+def test_math_functions_give_the_same_bits_compiled(function: Any) -> None:
     numbers = _numbers(5000)
     others = numbers[::-1] if CALLS[function][0] == "nn" else []
     if others:
@@ -51,7 +51,7 @@ def test_a_function_of_math_has_the_same_bits_compiled(function: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["a // b", "a % b", "a / b", "min(a, b)", "max(a, b)", "-a", "abs(a)", "a < b", "not a"]
 )
-def test_an_operator_has_the_same_bits_compiled(text: str) -> None:
+def test_operators_give_the_same_bits_compiled(text: str) -> None:
     operator: Any = eval(f"lambda a, b: {text}")
     compiled, numbers = numba.njit(**CHECKED)(operator), _numbers(5000)
     for given in zip(numbers, numbers[7:]):
@@ -59,7 +59,7 @@ def test_an_operator_has_the_same_bits_compiled(text: str) -> None:
             assert _bits(operator(*given)) == _bits(compiled(*given)), given
 
 
-def test_a_constant_is_worked_out_as_python_does() -> None:
+def test_constants_are_evaluated_as_in_python() -> None:
     for text in ("2**31", "-1", "2**63 - 1", "7 // 2", "1 << 64 >> 3", "0.1 + 0.2", "~5", "2**-1", "True"):
         assert language.constant(ast.parse(text, mode="eval").body) == eval(text)
     for text in ("2**65", "2**100 >> 60", "10**10**10", "1 << 5000"):
