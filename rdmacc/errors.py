@@ -301,8 +301,8 @@ _print_before = sys.excepthook
 
 
 def _print_short(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Shorten the traceback of an uncaught error of rdmacc, and print it through the previous `sys.excepthook`."""
-    if not isinstance(error, RdmaccError):
+    """Shorten the traceback of Ctrl-C or an uncaught error of rdmacc, and print it through the previous hook."""
+    if not isinstance(error, RdmaccError | KeyboardInterrupt):
         return _print_before(kind, error, trace)
     whole, error.__traceback__ = error.__traceback__, shortened(trace)
     try:

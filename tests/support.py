@@ -172,6 +172,13 @@ def refused(wrong, *words):
     return caught.value
 
 
+def without_home(monkeypatch):
+    """Make the user one who has no home folder, as in a container with any user id."""
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+
+
 def call(function, **records):
     """Call a handler with the records that it asks for, as an engine does."""
     function(**{name: records[name] for name in inspect.signature(function).parameters})

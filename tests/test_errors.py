@@ -323,10 +323,18 @@ def test_users_frames_stay_and_all_frames_are_available(monkeypatch):
     assert shortened(caught.value.__traceback__) is caught.value.__traceback__
 
 
-def test_a_printed_traceback_ends_at_the_users_line(tmp_path):
+@pytest.mark.parametrize(
+    ("workload", "lines", "last"),
+    [
+        ("rdmacc.incast(['h9'], 'h0', '8kB')", 4, "rdmacc.errors.ConfigError: src = 'h9'"),
+        ("rdmacc.workload.schedule.Recipe(stop)", 6, "KeyboardInterrupt"),
+    ],
+)
+def test_a_printed_traceback_ends_at_the_users_line(tmp_path, workload, lines, last):
     script = tmp_path / "mine.py"
-    script.write_text("import rdmacc\n\nrdmacc.simulate(rdmacc.star(3), rdmacc.incast(['h9'], 'h0', '8kB'), 'dcqcn')\n")
+    stop = "def stop():\n    raise KeyboardInterrupt\n\n\n"
+    script.write_text(f"import rdmacc\n\n{stop}rdmacc.simulate(rdmacc.star(3), {workload}, 'dcqcn')\n")
     printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False).stderr.splitlines()
-    assert len(printed) == 4
+    assert len(printed) == lines
     assert "mine.py" in printed[1]
-    assert printed[-1].startswith("rdmacc.errors.ConfigError: src = 'h9'")
+    assert printed[-1].startswith(last)

@@ -45,7 +45,7 @@ _SetOption = Annotated[
 ]
 StoreOption = Annotated[
     Path | None,
-    typer.Option(help="Folder of computed points. Default: $RDMACC_STORE_DIR, or a folder in the user's cache."),
+    typer.Option(help="Folder of computed points. Default: $RDMACC_STORE_DIR, or a folder in the user's data."),
 ]
 
 

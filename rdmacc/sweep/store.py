@@ -38,9 +38,13 @@ _log = logging.getLogger(__name__)
 
 def default_folder() -> Path:
     """Return where points are stored: ``RDMACC_STORE_DIR`` if set, otherwise a folder in the user's data folder."""
-    chosen = os.environ.get("RDMACC_STORE_DIR")
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return Path(chosen) if chosen else data / "rdmacc" / "points"
+    if chosen := os.environ.get("RDMACC_STORE_DIR"):
+        return Path(chosen)
+    try:
+        data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    except RuntimeError:
+        raise ConfigError("RDMACC_STORE_DIR", None, "set, or store= given: this user has no home folder") from None
+    return data / "rdmacc" / "points"
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -125,8 +129,9 @@ class Store:
     """
 
     def __init__(self, folder: Path | str | None = None) -> None:
+        folder = default_folder() if folder is None else folder
         try:
-            self.folder = Path(folder) if folder is not None else default_folder()
+            self.folder = Path(folder)
             is_folder = "\0" not in str(self.folder) and (self.folder.is_dir() or not self.folder.exists())
         except (TypeError, ValueError, OSError):  # such as a name that is too long, or a folder without permission
             is_folder = False

@@ -9,7 +9,7 @@ from rdmacc.engine.compiled.machine_code import cache
 from rdmacc.engine.compiled.machine_code.units import MachineCode, object_code
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.errors import ConfigError
-from tests.support import refused
+from tests.support import refused, without_home
 
 pytestmark = pytest.mark.skipif(bool(why_not_compiled()), reason="no compiled engine")
 
@@ -136,3 +136,5 @@ def test_the_folder_is_never_taken_from_the_working_directory(tmp_path, monkeypa
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     assert tmp_path not in cache._root().parents
     assert cache._root().is_absolute()
+    without_home(monkeypatch)
+    assert cache._folder.__wrapped__("version") is None

@@ -24,7 +24,7 @@ from rdmacc.sweep.run import stored, sweep
 from rdmacc.sweep.store import Store, default_folder, read_table, write_atomically, write_table
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
-from tests.support import refused
+from tests.support import refused, without_home
 from tests.sweeps import Tiny, Troubled, incast
 
 ROOT = Path(__file__).parents[2]
@@ -132,6 +132,10 @@ def test_the_folder_may_be_chosen(monkeypatch, tmp_path):
     monkeypatch.delenv("RDMACC_STORE_DIR")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_folder() == tmp_path / "rdmacc" / "points"
+    without_home(monkeypatch)
+    refused(Store, "RDMACC_STORE_DIR = None: must be set")
+    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path))
+    assert Store().folder == tmp_path
 
 
 CHANGES = {

@@ -89,16 +89,16 @@ def _folder(version: str) -> Path | None:
     It is in ``RDMACC_CACHE_DIR`` if that is set, otherwise in the user's cache folder. None if no folder is writable:
     nothing is cached then.
     """
-    root = _root()
-    folder = root / version
     try:
+        root = _root()
+        folder = root / version
         for each in (root, folder):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
             _check_private(each)
         _check_parents(root)
         (folder / _MARKER).touch()
         os.utime(folder)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # such as a user without a home folder
         _log.warning("rdmacc: cannot cache compiled code, so each process compiles it again (10 to 20 s): %s", error)
         return None
     ours = [path for path in root.iterdir() if (path / _MARKER).is_file()]
