@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, param, told
+from rdmacc.models.base import Model, check_within, param, told
 from rdmacc.parameters import Rate, Size, Time
 from rdmacc.results.result import Result
 from rdmacc.results.steps import busbw_factor
@@ -36,6 +36,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.schemes import as_scheme
 from rdmacc.show.style import COLOURS, canvas
 from rdmacc.topology import star
+from rdmacc.typed import check_types
 from rdmacc.units import ps
 from rdmacc.workload import nccl
 from rdmacc.workload.nccl_schedules import pieces_of, tree_of_gpus, tree_parents
@@ -71,6 +72,10 @@ class AlphaBeta(Model):
     delay_ps: Time = param("1us", "delay of every link", low=1000, slider=("100ns", "10us"))
     scheme: str = param("line-rate", "scheme, for packet sizes and for comparison")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_types(self)
+
     @property
     def alpha_ps(self) -> float:
         """Fixed time of a message: two links, and one full packet stored and forwarded."""
@@ -95,6 +100,7 @@ class AlphaBeta(Model):
 
     def evaluate(self, sizes: tuple[int, ...] | list[int] = SIZES) -> pd.DataFrame:
         """Return `size_bytes, time_ps, algbw_bps, busbw_bps`."""
+        check_within("sizes", sizes, 0, 2**62)
         size = np.asarray(sizes, np.int64)
         time_ps = np.array([self._time_ps(int(one)) for one in size])
         algbw = size * 8e12 / time_ps

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.errors import ConfigError
 from rdmacc.parameters import Parameters, param
 from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.typed import typed
@@ -79,6 +80,14 @@ class Model(Parameters):
             ax.set_ylim(0, None if top is None else top / scale)
             ax.legend(**legend)
         return ax
+
+
+def check_within(field: str, values: npt.ArrayLike, low: float, high: float) -> None:
+    """Raise a ConfigError for the first number that is not from `low` to `high`."""
+    numbers = np.asarray(values, np.float64)
+    wrong = numbers[~((numbers >= low) & (numbers <= high))]
+    if len(wrong):
+        raise ConfigError(field, wrong[0], f"from {low:g} to {high:g}")
 
 
 def told(quantity: str, unit: str, x: npt.ArrayLike, value: npt.ArrayLike, *, over_time: bool = False) -> pd.DataFrame:

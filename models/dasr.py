@@ -147,14 +147,14 @@ class DasrIncast(Model):
 
     title: ClassVar[str] = "DASR during an incast"
 
-    senders: int = param(16, "senders of the incast", symbol="k", low=1, slider=(1, 64))
+    senders: int = param(16, "senders of the incast", symbol="k", low=1, high=10_000, slider=(1, 64))
     message_bytes: Size = param("256kB", "payload of each message", low=1, slider=("8kB", "1MB"))
     jitter_ps: Time = param("20us", "messages start at random within this time", low=0, slider=("0us", "200us"))
     look_ahead: bool = param(True, "the first message announces all senders", source="III-D")
     line_bps: Rate = param("100Gbps", "every link", low=1.0, slider=("10Gbps", "100Gbps"))
     delay_ps: Time = param("5us", "each of two links between sender and receiver", low=1, slider=("1us", "20us"))
     start_ps: Time = param("100us", "start of the incast; the long flow starts at 0", low=0)
-    payload_bytes: Size = param("1000B", "payload of a full packet", low=64)
+    payload_bytes: Size = param("1000B", "payload of a full packet", low=64, high=2**20)
     header_bytes: Size = param("48B", "headers of a packet", low=0, high=2**16)
     step_ps: OptionalTime = param(
         None, f"step; 0: 50 ns at 100 Gb/s and in proportion to a packet's time, or longer for {_STEPS} steps",

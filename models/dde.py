@@ -15,6 +15,8 @@ import numpy as np
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats
 
+_MOST_STEPS = 5_000_000  # take minutes, and 2 GB
+
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
@@ -94,6 +96,8 @@ def solve_dde(
     """
     if not duration_s > 0.0 or not step_s > 0.0:
         raise ConfigError("duration and step", (duration_s, step_s), "more than 0 s")
+    if duration_s / step_s > _MOST_STEPS:
+        raise ConfigError("duration and step", (duration_s, step_s), f"at most {_MOST_STEPS} steps")
     count = int(np.ceil(duration_s / step_s - 1e-9))
     y, h = [float(value) for value in start], step_s
     half, sixth = h / 2, h / 6

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, param
+from rdmacc.models.base import Model, check_within, param
 from rdmacc.parameters import Rate, Size, Time
 from rdmacc.show.style import canvas
 
@@ -67,6 +67,7 @@ class GoBackNGoodput(Model):
 
     def evaluate(self, losses: Sequence[float] = LOSSES) -> pd.DataFrame:
         """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate)."""
+        check_within("losses", losses, 0, 1)
         p = np.asarray(losses, np.float64)
         packet = self.wire_bytes * 8e12 / self.rate_bps
         alone = self.packets * packet

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.models.base import Model, param
+from rdmacc.models.base import Model, check_within, param
 from rdmacc.parameters import Rate, Size, Time
 from rdmacc.show.style import COLOURS, canvas
 
@@ -53,6 +53,7 @@ class ProcessorSharing(Model):
 
     def evaluate(self, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
         """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: FCT alone on the link, mean FCT, and their ratio."""
+        check_within("sizes", sizes, 0, 2**62)
         payload = np.asarray(sizes, np.int64)
         transfer = wire_bytes(payload, self.payload_bytes, self.header_bytes) * 8e12 / self.capacity_bps
         ideal = transfer + self.latency_ps

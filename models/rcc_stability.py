@@ -11,6 +11,7 @@ is atan(omega/z) - atan(omega R) - omega T.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.base import Floats, Model, check_within, param
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode, plot_phase
 from rdmacc.parameters import Time
 from rdmacc.show.style import new_axes, style
@@ -157,7 +158,7 @@ class RccLoop(RccGains):
         with style():
             return plot_phase(self.evaluate(), self.margins(), self.title, new_axes(ax))
 
-    def plot_bode(self, axes: Any = None) -> tuple[Axes, Axes]:
+    def plot_bode(self, axes: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
         """Draw the Bode plot on two axes, for gain and phase."""
         title = f"{self.title}: K_p = {self.kp:g}/s, K_d = {self.kd:g}/s, delay {self.feedback_rtts:g} RTT"
         return plot_bode(self.evaluate(), self.margins(), title, axes)
@@ -184,6 +185,7 @@ class RccLoop(RccGains):
         >>> RccLoop().discrete_roots().round(3).tolist()
         [(0.903+0j), (-0.355+0j)]
         """
+        check_within("delay", [delay], 0, 1000)
         a, b = self.kp * self.reference_s, self.kd * self.reference_s
         order = 1 if is_accumulating else 0
         own = np.poly1d([1.0, -1.0]) ** (1 + order) * np.poly1d([1.0] + [0.0] * (delay + 1 - order))

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.base import Floats, Model, check_within, param
 from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
 from rdmacc.parameters import Rate, Size, Time
 from rdmacc.show.style import COLOURS, canvas
@@ -129,6 +129,7 @@ class RenQueue(_RandomFlows):
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
         """Return mean queue and its standard error: `strength, protocol, queue_packets, error_packets`."""
+        check_within("strengths", strengths, 0, 1e6)
         rows = []
         for number, strength in enumerate(strengths):
             rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
@@ -149,7 +150,7 @@ class RenQueue(_RandomFlows):
 
     def plot(self, ax: Axes | None = None, capacities: Sequence[float] = ()) -> Axes:
         """Draw the mean queue over strength, for one or several `capacities` (bit/s) as in the paper."""
-        chosen = capacities or (self.capacity_bps,)
+        chosen = capacities if len(capacities) else (self.capacity_bps,)
         tables = {f"{one / 1e9:g} Gb/s": self.replace(capacity_bps=one).evaluate() for one in chosen}
         title, xlabel = f"{self.title}, {self.rounds} rounds", "arrival strength (flows per RTT)"
         ax = _draw_strengths(ax, tables, "queue_packets", 1, title, xlabel, "queue (packets)")
@@ -184,6 +185,7 @@ class RenUtilisation(_RandomFlows):
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
         """Return mean throughput over capacity: `strength, protocol, utilisation`."""
+        check_within("strengths", strengths, 0, 1e6)
         rows = []
         for number, strength in enumerate(strengths):
             rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
@@ -196,7 +198,7 @@ class RenUtilisation(_RandomFlows):
 
     def plot(self, ax: Axes | None = None, flows: Sequence[int] = ()) -> Axes:
         """Draw utilisation over strength, for one or several initial numbers of `flows` as in the paper."""
-        tables = {f"F = {one}": self.replace(flows=one).evaluate() for one in flows or (self.flows,)}
+        tables = {f"F = {one}": self.replace(flows=one).evaluate() for one in (flows if len(flows) else (self.flows,))}
         title, xlabel = f"{self.title}, {self.rounds} rounds", "leaving strength (flows per RTT)"
         ax = _draw_strengths(ax, tables, "utilisation", 100, title, xlabel, "utilisation (%)")
         ax.set_ylim(0, 102)

@@ -56,7 +56,7 @@ class TimelyFluid(Model):
 
     title: ClassVar[str] = "TIMELY, fluid model"
 
-    flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
+    flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, high=1_000_000, slider=(1, 64))
     capacity_bps: Rate = param(
         "10Gbps", "bottleneck, and line rate of each sender", symbol="C", low=1.0, slider=("10Gbps", "100Gbps")
     )

@@ -65,7 +65,7 @@ class Nccl(Parameters):
     )  # fmt: skip
     channels: int = param(
         0, "rings or pairs of trees that share the data, or peers at a time; 0: one for each host of a node, each "
-        "leaving the node by a different NIC", low=0,
+        "leaving the node by a different NIC", low=0, high=4096,
     )  # fmt: skip
     chunk_bytes: OptionalSize = param(
         None, "most data that a rank sends per step and channel; None: all of it in rings and all-to-alls, NCCL's step "
@@ -78,7 +78,7 @@ class Nccl(Parameters):
         source="NCCL_STEPS",
     )  # fmt: skip
     queue_pairs: int = param(
-        1, "queue pairs per connection, each with its own path", low=1, source="NCCL_IB_QPS_PER_CONNECTION"
+        1, "queue pairs per connection, each with its own path", low=1, high=4096, source="NCCL_IB_QPS_PER_CONNECTION"
     )
     splits: bool = param(
         False, "split each message over all of them, instead of taking turns", source="NCCL_IB_SPLIT_DATA_ON_QPS"

@@ -259,6 +259,7 @@ def test_invalid_clusters_are_errors(arguments, match):
 def test_invalid_questions_are_errors(small):
     refused(lambda: small.ask("allreduce", "1MB"), "operation")
     refused(lambda: small.all_reduce("1MB", algorithm="star"), "algorithm")
+    refused(lambda: small.all_reduce("1MB", channels=10**9), "Nccl.channels")
     refused(lambda: small.ask("all_reduce", "1MB", []), "schemes", "at least one")
     refused(lambda: small.nearest("allreduce"), "operation", "did you mean 'all_reduce'")
     refused(lambda: small.nics(4), "node = 4", "from 0 to 3")

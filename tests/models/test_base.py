@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.models import explore as exploring
+from rdmacc.models.alpha_beta import AlphaBeta
 from rdmacc.models.base import Model
 from rdmacc.models.comparison import compare
 from rdmacc.models.dasr import DasrConvergence, DasrIncast
@@ -102,6 +103,27 @@ def test_explore_with_a_notebook_shows_sliders_and_updates(monkeypatch):
 def test_wrong_parameters_are_errors_that_name_the_field(changes, field):
     with pytest.raises(ConfigError, match=field):
         RccLoop().replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: AlphaBeta(settings="x"), "AlphaBeta.settings = 'x': must be a Nccl"),
+        (lambda: AlphaBeta().evaluate([-1]), "sizes = -1.0: must be from 0"),
+        (lambda: ProcessorSharing().evaluate([-1]), "sizes = -1.0"),
+        (lambda: GoBackNGoodput().evaluate([0.1, 2]), "losses = 2.0: must be from 0 to 1"),
+        (lambda: RenQueue().evaluate([float("nan")]), "strengths = nan"),
+        (lambda: RenUtilisation().evaluate([-1]), "strengths = -1.0"),
+        (lambda: DasrIncast(senders=10**18), "DasrIncast.senders"),
+        (lambda: DasrIncast(payload_bytes=2**50), "DasrIncast.payload_bytes"),
+        (lambda: PatchedTimelyFluid(flows=10**18), "PatchedTimelyFluid.flows"),
+        (lambda: RcpFluid(step_ps=1).solve(), "at most 5000000 steps"),
+        (lambda: RccLoop().discrete_radius(delay=-1), "delay = -1"),
+        (lambda: RccLoop().plot_bode([1, 2]), "axes"),
+    ],
+)
+def test_what_a_model_cannot_compute_is_an_error(call, words):
+    refused(call, words)
 
 
 class Line(Model):
