@@ -1,4 +1,4 @@
-"""Networks, components and small models that several test files use."""
+"""Networks, components and small models shared by several test files."""
 
 import inspect
 import itertools
@@ -35,7 +35,7 @@ _cells = itertools.count(1)
 
 
 def run_cell(source: str, namespace: dict[str, Any], name: str = "cell") -> None:
-    """Run source as a notebook does: it can be read afterwards."""
+    """Run source as a notebook does, so that `inspect` can read it."""
     name = f"<{name} {next(_cells)}>"
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     exec(compile(source, name, "exec"), namespace)
@@ -72,7 +72,7 @@ def spokes(rates, delay="1us", buffer="10MB"):
 
 
 def by_packets(rates, delays, wires):
-    """Return when each packet of a lone message is through, following every packet over every hop."""
+    """Return when each packet of a lone message arrives, following every packet over every hop."""
     arrivals = [0] * len(wires)
     for rate, delay in zip(rates, delays):
         free = 0
@@ -95,7 +95,7 @@ def line_rate(**changes):
 
 @dataclass(frozen=True, kw_only=True)
 class DropOnce(Component):
-    """Fault injection at each port of a switch: drop the first copies of some packets of a message."""
+    """Fault injection at each switch port: drop the first copies of some packets of a message."""
 
     first_psn: int = param(0, "first packet to drop")
     last_psn: int = param(0, "last packet to drop")
@@ -116,10 +116,10 @@ class DropOnce(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Watcher(Component):
-    """Counts, at the receiver, the packets that loss recovery accepts, and those out of order."""
+    """Counts, at the receiver, the packets that loss recovery accepts and those out of order."""
 
     class Transfer(Record):
-        """Of one message."""
+        """Counts of one message."""
 
         accepted_packets = Int32()
         accepted_payload = Int()
@@ -141,7 +141,7 @@ def dropping(first_psn, last_psn=None, times=1, **changes):
 
 
 def make_message(packets=10, last=1000):
-    """Return a message of packets of 1000 bytes, the last one of `last`."""
+    """Return a message of 1000-byte packets, the last one of `last` bytes."""
     message = Message()
     message.packets, message.payload_bytes = packets, 1000
     message.granted_psn = packets
@@ -150,7 +150,7 @@ def make_message(packets=10, last=1000):
 
 
 def make_transfer(recovery, packets):
-    """Return the record of a message, with room in its sets for that many packets."""
+    """Return a message's record, whose sets have room for that many packets."""
     transfer = recovery.Transfer()
     for field in recovery.Transfer.fields:
         if field.is_bits:
@@ -159,7 +159,7 @@ def make_transfer(recovery, packets):
 
 
 def refused(wrong, *words):
-    """Make a mistake: the error is ours, in one line, with some words, and shows no other error; return it."""
+    """Assert that a call raises a one-line ConfigError with these words, without a chained error; return it."""
     with pytest.raises(rdmacc.ConfigError) as caught:
         wrong()
     said, shown = str(caught.value), "".join(traceback.format_exception(caught.value))
@@ -180,18 +180,18 @@ def without_home(monkeypatch):
 
 
 def call(function, **records):
-    """Call a handler with the records that it asks for, as an engine does."""
+    """Call a handler with the records it takes, as an engine does."""
     function(**{name: records[name] for name in inspect.signature(function).parameters})
 
 
 def plain(part):
-    """Return a component whose scaled parameters are as on the networks that they were set for."""
+    """Return a component with its scaled parameters at their original values."""
     scaled = {name: value.value for name, value in vars(part).items() if isinstance(value, Scaled)}
     return replace(part, **scaled)
 
 
 class Receiver:
-    """A receiver as an engine drives it: one message, the handlers of its recovery, the replies it gave."""
+    """A receiver driven as by an engine: one message, its recovery's handlers, its replies."""
 
     def __init__(self, packets=10, recovery=GoBackN, **changes):
         self.params, self.message, self.transfer = (
@@ -204,7 +204,7 @@ class Receiver:
         return packet_with(*filter(None, [self.params.record("Header")]))
 
     def take(self, psn, now=0):
-        """Hand over a data packet; return (accepted, kind of the reply, its psn)."""
+        """Deliver a data packet; return (accepted, kind of the reply, its psn)."""
         packet, self.reply = self._reply(), self._reply()
         packet.psn = psn
         call(
@@ -225,7 +225,7 @@ class Receiver:
 
 
 class Sender:
-    """A sender at 10 Gb/s as an engine drives it: a message and its loss recovery; `sent` are the packets that left."""
+    """A 10 Gb/s sender driven as by an engine: a message and its loss recovery; `sent` are the packets that left."""
 
     def __init__(self, packets=10, last=1000, recovery=GoBackN, **changes):
         self.params, self.message = plain(recovery(**changes)), make_message(packets, last)
@@ -264,7 +264,7 @@ class Sender:
         return psn
 
     def burst(self, now=0):
-        """Send all that the queue pair has credits for; return the packets' numbers."""
+        """Send everything for which the queue pair has credits; return the packets' numbers."""
         numbers = []
         while self.qp.credits > 0 and self.can_send:
             self.qp.credits -= 1
@@ -272,7 +272,7 @@ class Sender:
         return numbers
 
     def hear(self, kind, psn=0, now=0, **fields):
-        """Hand over an ACK, a NAK, a credit or a returned header; return it."""
+        """Deliver an ACK, a NAK, a credit or a returned header; return it."""
         packet = self._packet()
         for name, value in {"kind": kind, "psn": psn, **fields}.items():
             setattr(packet, name, value)
@@ -280,18 +280,18 @@ class Sender:
         return packet
 
     def expire(self, now=0, timer="retransmit"):
-        """A timer fires: the engine cancels the deadline, then calls the handler."""
+        """Fire a timer: cancel the deadline, then call the handler."""
         setattr(self.transfer, f"{timer}_timer_ps", NEVER)
         self._call(f"on_{timer}_timer", now)
 
     @property
     def window(self):
-        """The oldest packet that is not acknowledged, the next one to send."""
+        """The oldest unacknowledged packet, and the next one to send."""
         return self.message.una_psn, self.message.next_psn
 
 
 def packet_with(*headers):
-    """Return a packet with the fields of some components' headers, as an engine makes it."""
+    """Return a packet with some components' header fields, as made by an engine."""
     packet = _packet_class(headers)()
     for header in headers:
         for field in header.fields:
@@ -305,7 +305,7 @@ def _packet_class(headers):
 
 
 def check_conservation(result):
-    """Assert that every payload byte sent is accounted for, and every packet too."""
+    """Assert that every payload byte sent is accounted for."""
     counters = result.counters
     fates = ("accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes", "in_flight_bytes")
     assert counters.sent_bytes == sum(counters[fate] for fate in fates)
@@ -314,7 +314,7 @@ def check_conservation(result):
 
 
 def check_finished(result):
-    """Assert that all messages are finished, nothing was left behind, and conservation."""
+    """Assert that all messages are finished and bytes are conserved."""
     assert (result.flows["status"] == "finished").all()
     check_conservation(result)
 
@@ -326,9 +326,9 @@ RATES = ("1Gbps", "10Gbps", "25Gbps", "33Gbps", "100Gbps")
 
 @st.composite
 def networks(draw, max_switches=4, max_hosts=5, max_links=3, extra_buffer=(1, 60_000), wire=WIRE, is_joined=True):
-    """Random networks: switches joined at random, hosts with one to three links to switches or hosts.
+    """Random networks: randomly joined switches, hosts with one to three links to switches or hosts.
 
-    Buffers hold the PFC reserves and headrooms and a random rest. Unless it is joined, some have no path to others.
+    Buffers hold PFC's reserves and headrooms and a random rest. Unless `is_joined`, some hosts cannot reach others.
     """
     n_switches, n_hosts = draw(st.integers(1, max_switches)), draw(st.integers(2, max_hosts))
     names = draw(st.permutations([f"s{i}" for i in range(n_switches)] + [f"h{i}" for i in range(n_hosts)]))
@@ -360,7 +360,7 @@ def networks(draw, max_switches=4, max_hosts=5, max_links=3, extra_buffer=(1, 60
 
 @st.composite
 def workloads(draw, graph, max_messages=8, max_bytes=30_000, window_ps=20_000_000):
-    """Random messages between hosts that a path joins, some in groups, some after others."""
+    """Random messages between connected hosts, some in groups, some after others."""
     fabric = Fabric.from_graph(graph)
     hosts = topology.hosts(graph)
     pairs = [
@@ -382,7 +382,7 @@ def workloads(draw, graph, max_messages=8, max_bytes=30_000, window_ps=20_000_00
 
 
 def mostly_at_night(values: Iterable[Any], every: int) -> list[Any]:
-    """Return a test's parameters: every third, say, runs always, the others at night. For families of like cases."""
+    """Return test parameters of which every n-th always runs and the others at night, for families of similar cases."""
     return [
         pytest.param(value, marks=pytest.mark.nightly if number % every else ()) for number, value in enumerate(values)
     ]

@@ -1,6 +1,6 @@
 """Small experiments for the tests of sweeps, and a sweep that is killed again and again.
 
-They are in a module of their own because other processes import them.
+They are in a separate module because other processes import them.
 """
 
 import json
@@ -42,7 +42,7 @@ def _missing(table):
 
 
 class Tiny(Experiment):
-    """Incasts of two and three, with losses by seed."""
+    """Incasts of two and three senders, with losses by seed."""
 
     name = "tests.tiny"
     title = "Incasts"
@@ -79,7 +79,7 @@ class Tiny(Experiment):
 
 
 class Apart(Tiny):
-    """The same, and each seed is a run of its own."""
+    """The same, with a separate run for each seed."""
 
     name = "tests.apart"
     seeding = Seeding.SEPARATE
@@ -89,7 +89,7 @@ class Apart(Tiny):
 
 
 class Long(Tiny):
-    """Lasts for several steps, and counts the checkpoints in a folder when it ends."""
+    """Takes several steps, and counts the checkpoints in a folder at its end."""
 
     name = "tests.long"
 
@@ -103,14 +103,14 @@ class Long(Tiny):
 
 
 class Many(Tiny):
-    """Enough points to be killed between two."""
+    """Enough points to kill the sweep between two of them."""
 
     name = "tests.many"
     seeds = 10
 
 
 class Troubled(Tiny):
-    """One point fails, one kills its process, one gives no table, one a table that Parquet cannot hold."""
+    """One point fails, one kills its process, one returns no table, one a table that Parquet cannot hold."""
 
     name = "tests.troubled"
 
@@ -129,7 +129,7 @@ class Troubled(Tiny):
 
 
 class Stopped(Tiny):
-    """A signal comes during the last point."""
+    """Receives a signal during its last point."""
 
     name = "tests.stopped"
 
@@ -152,19 +152,19 @@ class Announcing(Store):
 
 
 def _let_forks_draw():
-    """Give the progress bars of each fork a lock of its own, and no thread.
+    """Give each fork's progress bars a separate lock, and no thread.
 
-    The lock of tqdm is a semaphore that forks share: one that is killed while it holds it would stop all others.
+    tqdm's lock is a semaphore shared by forks: one killed while holding it would block all others.
     """
     tqdm.set_lock(threading.RLock())
     tqdm.monitor_interval = 0
 
 
 def kill_again_and_again(folder, kills, seed):
-    """Kill sweeps until that many have died; return the points announced and lost, and how often a sweep ended.
+    """Kill sweeps until that many have died; return the points announced and lost, and the number of completed sweeps.
 
-    Each is killed after up to three more points are stored: every other one at random, the others while a point is
-    being written. Each sweep is a fork of this process, which has one thread, so that it begins at once.
+    Each is killed after up to three more points are stored: every other one at a random time, the rest while a point is
+    being written. Each sweep is a fork of this single-threaded process, so that it starts at once.
     """
     _let_forks_draw()
     chance = random.Random(seed)
@@ -193,7 +193,7 @@ def kill_again_and_again(folder, kills, seed):
         lost += len(announced - set(stored(Many(), store=Store(store)).tables))
         if os.WIFSIGNALED(status):
             done += 1
-        else:  # the sweep was whole before the signal came: begin another
+        else:  # the sweep was complete before the signal came: start another
             ended, turn, announced = ended + 1, turn + 1, set()
     last = sweep(Many(), engine="simpy", store=Store(root / str(turn)))
     for name, found in (("whole", whole), ("last", last)):
@@ -206,22 +206,22 @@ def kill_again_and_again(folder, kills, seed):
 
 
 def _drafts(store):
-    """Count the files that are being written, or were when a process was killed."""
+    """Count the files being written now or when a process was killed."""
     return len(list(Path(store).rglob(".*.tmp")))
 
 
 def run_forever(folder):
-    """Sweep over points that never end but for the first two; for signals from outside."""
+    """Sweep over points of which only the first two end; for signals from outside."""
     sweep(Endless(), engine="simpy", store=Store(folder), jobs=2)
 
 
 def print_missing(folder):
-    """Print the points of that sweep that are not stored: a program of the same text has the same key."""
+    """Print the points of that sweep that are not stored; programs with the same text have the same key."""
     print(json.dumps([point.name for point in stored(Endless(), store=Store(folder)).missing]))  # noqa: T201
 
 
 class Endless(Tiny):
-    """Two points, and others that wait."""
+    """Two points that end, and others that wait."""
 
     name = "tests.endless"
 

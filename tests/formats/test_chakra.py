@@ -1,4 +1,4 @@
-"""Chakra traces, encoded here by protobuf's rules: schedules worked out by hand, and refusals."""
+"""Chakra traces, encoded here by protobuf's rules: schedules worked out by hand, and files that are refused."""
 
 import gzip
 
@@ -31,7 +31,7 @@ def plain(number, value):
 
 
 def node(name, kind, after=(), duration_us=0, is_packed=True, control=(), **attributes):
-    """Return an encoded node; zeros are left out, as proto3 does, but not inside an attribute."""
+    """Return an encoded node; zeros are omitted, as in proto3, except inside an attribute."""
     data = plain(1, name) if name else b""
     data += plain(3, kind)
     if control:
@@ -85,14 +85,14 @@ def test_damaged_messages_are_errors(data, words):
         list(files.fields(data))
 
 
-def test_a_node_has_the_bytes_that_protobuf_gives_it():
+def test_a_node_has_the_bytes_that_protobuf_writes():
     encoded = node(5, COMP, after=[2], duration_us=10)
     assert (varint(len(encoded)) + encoded).hex(" ") == "09 08 05 18 04 2a 01 02 38 0a"
 
 
 @pytest.mark.parametrize("zipped", [False, True])
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_a_message_waits_for_what_its_rank_computes_and_is_answered(write, engine, zipped, is_packed):
+def test_a_message_waits_for_computation_on_its_rank_and_gets_an_answer(write, engine, zipped, is_packed):
     there = [
         node(1, COMP, duration_us=120),
         node(2, SEND, [1], is_packed=is_packed, comm_dst=1, comm_tag=5, comm_size=4096),
@@ -114,7 +114,7 @@ def test_a_message_waits_for_what_its_rank_computes_and_is_answered(write, engin
     assert found == times(by_hand, engine)[1]
 
 
-def test_what_the_accelerator_computes_runs_one_at_a_time_and_beside_the_cpu(write, engine):
+def test_accelerator_computation_runs_one_at_a_time_and_beside_the_cpu(write, engine):
     ranks = [
         [
             node(1, COMP, duration_us=30), node(2, COMP, duration_us=40), node(3, COMP, duration_us=50, is_cpu_op=1),
@@ -127,7 +127,7 @@ def test_what_the_accelerator_computes_runs_one_at_a_time_and_beside_the_cpu(wri
     assert (found["h0", "h1"][0], found["h0", "h2"][0]) == (70 * US, 50 * US)
 
 
-def test_a_collective_s_first_messages_wait_for_both_of_their_ranks(write):
+def test_a_collectives_first_messages_wait_for_both_ranks(write):
     ranks = [[node(1, COMP, duration_us=10 * rank + 1), node(2, COLL, [1], comm_type=0, comm_size=1 << 20)]
              for rank in range(4)]  # fmt: skip
     work = from_chakra(write(*ranks))
@@ -141,17 +141,17 @@ WIRE_BYTES = {
     0: lambda n, s: 2 * (n - 1) * s,  # all-reduce, s: a rank's buffer
     2: lambda n, s: n * (n - 1) * s,  # all-gather, s: what one rank contributes
     5: lambda n, s: (n - 1) * s,  # broadcast
-    6: lambda n, s: (n - 1) * s,  # all-to-all, s: what one rank has for all ranks, itself included
+    6: lambda n, s: (n - 1) * s,  # all-to-all, s: what one rank has for all ranks, including itself
     7: lambda n, s: (n - 1) * s,  # reduce-scatter, s: a rank's input
     8: lambda n, s: (n - 1) * s,
 }
-"""What crosses the network in all, by comm_type, for n ranks and comm_size s, as in ASTRA-sim's rings."""
+"""Total bytes that cross the network, by comm_type, for n ranks and comm_size s, as in ASTRA-sim's rings."""
 
 
 @pytest.mark.parametrize("members", [(0, 1), (0, 1, 2, 3), (1, 3)])
 @pytest.mark.parametrize("kind", WIRE_BYTES)
-def test_a_collective_puts_on_the_wire_what_comm_size_means(write, kind, members):
-    """Of its group, of which some files tell by metadata, as PyTorch does."""
+def test_a_collective_sends_the_bytes_that_comm_size_means(write, kind, members):
+    """Within its group, which some files, like PyTorch's, give in metadata."""
     listed = node(9, 1) + run(8, run(1, f'[\'[{{"pg_name": "7", "ranks": {list(members)}}}]\']'.encode()))
     ranks = [
         [listed, node(1, COLL, comm_type=kind, comm_size=1 << 20, pg_name="7")] if rank in members else []
@@ -163,11 +163,11 @@ def test_a_collective_puts_on_the_wire_what_comm_size_means(write, kind, members
 
 
 @pytest.mark.parametrize("first", [
-    [node(1, COMP, control=(77,), duration_us=5, is_cpu_op=1)],  # calls that the file lacks
-    [node(1, COLL, duration_us=5, is_cpu_op=1)],  # the CPU's side of the kernel
+    [node(1, COMP, control=(77,), duration_us=5, is_cpu_op=1)],  # calls missing from the file
+    [node(1, COLL, duration_us=5, is_cpu_op=1)],  # the CPU side of the kernel
     [node(1, COLL, duration_us=5, is_cpu_op=1, comm_type=0, comm_size=1 << 20)],
 ])  # fmt: skip
-def test_a_collective_of_a_profile_runs_once_after_its_call(write, first):
+def test_a_profiled_collective_runs_once_after_its_call(write, first):
     kernel = node(2, COLL, [1], control=(77,), comm_type=0, comm_size=1 << 20, is_cpu_op=0)
     result, _ = times(from_chakra(write(*[[*first, kernel]] * 4)), "compiled")
     assert result.collectives["start_ps"].tolist() == [5 * US]
@@ -192,8 +192,8 @@ def test_collectives_of_a_cpu_without_kernels_run(write):
         (node(0, 2), {"memory_rate": 0}, "memory_rate = 0"),
     ],
 )
-def test_memory_and_operations_without_a_duration_take_what_their_rates_give(write, first, rates, start_us):
-    """The longer of size over memory_rate and operations over their peak: the roofline."""
+def test_memory_and_operations_without_a_duration_take_time_by_their_rates(write, first, rates, start_us):
+    """The longer of size over memory_rate and operations over the peak rate: the roofline."""
     path = write(*[[first, node(1, COLL, [0], comm_type=0, comm_size=4096)]] * 4)
     if isinstance(start_us, str):
         with pytest.raises(ConfigError, match=start_us):
@@ -217,7 +217,7 @@ def test_memory_and_operations_without_a_duration_take_what_their_rates_give(wri
         ([[node(1, COMP, duration_us=3)[:-1] + b"\x80"]], "a Chakra trace"),
     ],
 )
-def test_mistakes_in_a_trace_name_the_file_and_what_is_wrong(write, ranks, match):
+def test_errors_in_a_trace_name_the_file_and_the_problem(write, ranks, match):
     with pytest.raises(ConfigError, match=match) as caught:
         from_chakra(write(*ranks))
     assert "step.0.et" in str(caught.value)
@@ -230,7 +230,7 @@ def test_all_ranks_must_have_a_file(write):
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_trace_of_pytorch_is_named_as_what_it_is(tmp_path, pack):
+def test_a_raw_pytorch_trace_is_recognised(tmp_path, pack):
     path = tmp_path / "trace.json"
     path.write_bytes(pack(b' {"schema": "1.1.0", "nodes": []}'))
     refused(lambda: from_chakra(path), "a JSON trace", "chakra_converter")

@@ -1,4 +1,4 @@
-"""What NCCL writes: tables of nccl-tests, its log, a CSV of collectives."""
+"""NCCL's files: tables of nccl-tests, its log, a CSV of collectives."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_a_table_of_nccl_tests_is_read_among_other_lines(tmp_path):
         refused(lambda text=wrong: rdmacc.from_nccl_tests(written(tmp_path, text)), "nccl-tests")
 
 
-def test_a_log_says_who_is_on_which_ring_and_what_was_called(tmp_path):
+def test_a_log_gives_rings_and_calls(tmp_path):
     log = rdmacc.from_nccl_log(written(tmp_path, LOG))
     assert (log.ranks, log.settings.hosts_per_node, log.settings.rings) == (4, 2, 2)
     assert log.rings["ranks"].tolist() == [(0, 1, 2, 3), (0, 3, 2, 1)]
@@ -75,7 +75,7 @@ def test_a_call_without_elements_does_nothing(tmp_path):
     assert work["operation"].dropna().unique().tolist() == ["all-gather"]
 
 
-def test_rings_are_those_of_the_largest_communicator(tmp_path):
+def test_the_rings_of_the_largest_communicator_are_used(tmp_path):
     small = "node-a:10:11 [0] NCCL INFO comm 0x59 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1000 - Init START\n"
     small += "".join(f"node-a:10:11 [0] NCCL INFO Channel 0{channel}/03 : 0 1\n" for channel in range(3))
     logs = [rdmacc.from_nccl_log(written(tmp_path, text)) for text in (LOG, LOG + small)]
@@ -84,7 +84,7 @@ def test_rings_are_those_of_the_largest_communicator(tmp_path):
 
 
 @pytest.mark.parametrize("ring", ["0   1   2   2", "0   1   2", "0   1   2   4"])
-def test_a_ring_without_each_rank_once_is_an_error(tmp_path, ring):
+def test_a_ring_must_contain_each_rank_once(tmp_path, ring):
     refused(lambda: rdmacc.from_nccl_log(written(tmp_path, LOG.replace("0   1   2   3", ring))), "ring = ", "line 5")
 
 
@@ -94,7 +94,7 @@ def test_a_call_of_impossible_size_is_an_error(tmp_path, change):
         rdmacc.from_nccl_log(written(tmp_path, LOG.replace(*change)))
 
 
-def test_a_csv_of_collectives_runs_each_rank_s_calls_in_order(tmp_path):
+def test_a_csv_of_collectives_runs_each_ranks_calls_in_order(tmp_path):
     calls = (("all-reduce", "40kB", 0), ("all-gather", "8kB", 500))
     rows = [(rank, op, size, f"{start + 7 * rank}us") for op, size, start in calls for rank in range(4)]
     text = "rank,op,size,start\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
@@ -103,7 +103,7 @@ def test_a_csv_of_collectives_runs_each_rank_s_calls_in_order(tmp_path):
     assert result.collectives["operation"].tolist() == ["all-reduce", "all-gather"]
     sends = result.flows.assign(collective=work.loc[work["duration_ps"].isna(), "collective"].to_numpy())
     assert sends.groupby(["collective", "src"])["start_ps"].min().loc[1].min() >= 500_000_000
-    assert sends["start_ps"].min() >= 7_000_000, "a rank's first message needs the next rank"
+    assert sends["start_ps"].min() >= 7_000_000, "a rank's first message needs the next rank's buffer"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_csv_of_collectives_runs_each_rank_s_calls_in_order(tmp_path):
         ((",1MB,0us\n1", ",1MB\n1"), "4 values"),
     ],
 )
-def test_mistakes_in_a_csv_of_collectives_are_errors(tmp_path, change, match):
+def test_errors_in_a_csv_of_collectives(tmp_path, change, match):
     text = "rank,op,size,start\n0,all-reduce,1MB,0us\n1,all-reduce,1MB,0us\n"
     assert text.replace(*change) != text
     with pytest.raises(ConfigError, match=match):

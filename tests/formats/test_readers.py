@@ -1,6 +1,6 @@
-"""Other simulators' files: their schedules worked out by hand, written and read back, and refusals.
+"""Other simulators' files: schedules worked out by hand, written and read back, and files that are refused.
 
-Files that nobody writes by accident: our error, before anything large is allocated.
+Hostile files raise a ConfigError before anything large is allocated.
 """
 
 import dataclasses
@@ -156,7 +156,7 @@ def node_link(folder, text, **options):
 
 
 def times(net, work, engine):
-    """Return starts and ends of the messages, by row."""
+    """Return the messages' starts and ends, by row."""
     flows = rdmacc.simulate(net, work, "line-rate", engine=engine).flows.set_index("flow")
     return flows["start_ps"].to_dict(), (flows["start_ps"] + flows["fct_ps"]).to_dict(), flows["fct_acked_ps"]
 
@@ -164,7 +164,7 @@ def times(net, work, engine):
 # htsim
 
 
-def test_triggers_start_flows_when_their_activators_are_done(tmp_path, engine):
+def test_triggers_start_flows_when_their_activators_finish(tmp_path, engine):
     net, work, faults = htsim(tmp_path, MATRIX)
     start, end, acked = times(net, work, engine)
     assert start[1] == 3 * US
@@ -180,7 +180,7 @@ def test_starts_are_those_of_a_32_bit_float(tmp_path, text, start_ps):
         assert htsim(tmp_path, matrix, hosts=2, unit=unit).workload["start_ps"].tolist() == [expected]
 
 
-def test_a_fat_tree_is_wired_as_htsim_wires_it(tmp_path):
+def test_a_fat_tree_is_wired_as_in_htsim(tmp_path):
     net = fat_tree(tmp_path, FAT_TREE)
     assert [sum(str(node).startswith(kind) for node in net) for kind in ("h", "leaf", "agg", "core")] == [24, 6, 4, 6]
     assert net.number_of_edges() == 48
@@ -190,8 +190,8 @@ def test_a_fat_tree_is_wired_as_htsim_wires_it(tmp_path):
     assert topology.describe(net).oversubscription == 2
 
 
-def test_a_bundle_is_a_link_of_the_rate_of_all_if_asked_for(tmp_path):
-    """Two links from each ToR to each of two aggs, two from each agg to each of two cores: half as many of both."""
+def test_a_bundle_becomes_one_link_of_the_total_rate_on_request(tmp_path):
+    """Two links from each ToR to each of two aggs, three from each agg to each of two cores."""
     text = FAT_TREE.replace("Radix_Up 2", "Radix_Up 4").replace("Oversubscribed 2\n", "")
     text = text.replace("Tier 1\n", "Tier 1\nBundle 2\n").replace(
         "Radix_Down 3\nRadix_Up 3", "Radix_Down 6\nRadix_Up 6"
@@ -204,7 +204,7 @@ def test_a_bundle_is_a_link_of_the_rate_of_all_if_asked_for(tmp_path):
     refused(lambda: fat_tree(tmp_path, text), 'bundles="merged"')
 
 
-def test_a_switch_s_latency_is_half_a_delay_on_each_of_its_links(tmp_path):
+def test_half_a_switchs_latency_is_added_to_each_of_its_links(tmp_path):
     net = fat_tree(tmp_path, FAT_TREE.replace("Radix_Up", "Switch_Latency_ns 301\nRadix_Up"))
     path = nx.shortest_path(net, "h0", "h23")
     assert sum(net.edges[link]["delay_ps"] for link in zip(path, path[1:])) == 4_600_000 + 4 * 301_000
@@ -216,7 +216,7 @@ def test_a_failed_link_is_down_from_the_start(tmp_path):
     refused(lambda: htsim(tmp_path, text.replace("switch_id 2", "switch_id 4"), FAT_TREE), "AGG 4")
 
 
-def test_htsim_s_files_are_written_and_read_back(tmp_path, engine):
+def test_htsims_files_are_written_and_read_back(tmp_path, engine):
     net = rdmacc.leaf_spine(2, 2, 4, delay="500ns")
     work = rdmacc.ring_all_reduce([f"h{i}" for i in range(8)], "80kB")
     to_htsim(work, net, tmp_path / "ring.cm", tmp_path / "ring.topo")
@@ -239,7 +239,7 @@ def test_a_goal_file_gives_the_times_worked_out_by_hand(tmp_path, engine):
     assert computation["end_ps"].to_dict() == {0: 4 * US, 2: come + 1_500_000, 4: last}
 
 
-def test_computation_of_a_cpu_runs_one_at_a_time(tmp_path, engine):
+def test_a_cpu_computes_one_thing_at_a_time(tmp_path, engine):
     calcs = "calc 1000\ncalc 2000\ncalc 4000 cpu 1\n"
     text = f"num_ranks 2\nrank 0 {{\n{calcs}send 5b to 1\n}}\nrank 1 {{\nrecv 5b from 0\n}}\n"
     work = goal(tmp_path, text, hosts=["h2", "h0"])
@@ -256,7 +256,7 @@ def test_hosts_may_only_compute(tmp_path, engine):
     refused(lambda: rdmacc.offered_load(work, rdmacc.star(2)), "computation only")
 
 
-def test_what_requires_a_send_may_wait_for_its_start_only(tmp_path, engine):
+def test_dependents_of_a_send_may_wait_only_for_its_start(tmp_path, engine):
     text = "num_ranks 2\nrank 0 {\ns: send 5000b to 1\nc: calc 10\nc requires s\n}\nrank 1 {\nrecv 5000b from 0\n}\n"
     ends = []
     for send_done in ("acknowledged", "start"):
@@ -266,12 +266,12 @@ def test_what_requires_a_send_may_wait_for_its_start_only(tmp_path, engine):
     assert ends == [acked + 10_000, 10_000]
 
 
-def test_irequires_waits_for_what_the_other_one_waits_for(tmp_path):
+def test_irequires_waits_for_the_dependencies_of_the_other_operation(tmp_path):
     assert goal(tmp_path, GOAL.replace("r requires s\n", "r irequires s\n"))["after"].tolist()[-1] == (0, 3)
 
 
 def ring(ranks, rounds):
-    """A ring in one tag: sends wait for the data of the round before, receives stand in their order."""
+    """A ring with one tag: sends wait for the data of the previous round, receives are in order."""
     for r in range(ranks):
         yield f"rank {r} {{"
         for k in range(rounds):
@@ -282,7 +282,7 @@ def ring(ranks, rounds):
 
 
 def beside(_, rounds):
-    """A stream that computes beside one that sends, and now and then waits for it."""
+    """A computing stream beside a sending one, which occasionally waits for it."""
     yield "rank 0 {"
     for k in range(rounds):
         yield f"c{k}: calc 10"
@@ -297,7 +297,7 @@ def beside(_, rounds):
 
 
 def there_and_back(_, rounds):
-    """Only the other rank's order gives that of the sends: each answer has a tag of its own."""
+    """Each answer has its own tag, so only the other rank's order determines that of the sends."""
     yield "rank 0 {"
     for k in range(rounds):
         yield f"s{k}: send 1000b to 1"
@@ -310,8 +310,8 @@ def there_and_back(_, rounds):
 
 
 @pytest.mark.parametrize(("lines", "ranks", "messages"), [(ring, 4, 4), (beside, 2, 1), (there_and_back, 2, 2)])
-def test_messages_of_one_tag_may_be_ordered_by_what_they_wait_for(tmp_path, monkeypatch, lines, ranks, messages):
-    """And the search for that order looks at each operation a few times at most, however long the file."""
+def test_dependencies_may_order_messages_with_the_same_tag(tmp_path, monkeypatch, lines, ranks, messages):
+    """The search for that order visits each operation at most a few times, however long the file."""
     steps = []
     known = operations._Order._known
     monkeypatch.setattr(operations._Order, "_known", lambda *args: steps.append(args) or known(*args))
@@ -334,7 +334,7 @@ def test_flows_and_topology_of_the_hpcc_simulator(tmp_path):
     assert faults == (rdmacc.Loss(data=1e-4, control=1e-4, links=(("h4", "s6"), ("s6", "h4"))),)
 
 
-def test_hpcc_s_files_are_written_and_read_back(tmp_path):
+def test_hpccs_files_are_written_and_read_back(tmp_path):
     net = rdmacc.leaf_spine(2, 2, 4, delay="1500ns")
     work = rdmacc.poisson(net, "web_search", 0.3, count=50).iloc[::-1]
     to_hpcc(work, net, tmp_path / "flow.txt", tmp_path / "topology.txt")
@@ -348,7 +348,7 @@ STAR = "5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1us 0\n" for host in range(4))
 
 
 def test_priority_groups_take_turns_behind_group_0(tmp_path, engine):
-    """Four groups to one host: that of group 0 is first, the others end together; written and read back likewise."""
+    """Four flows to one host: that of group 0 is first, the others end together; also when written and read back."""
     flows = [(0, 3, 4, 10**5), (1, 3, 3, 10**6), (2, 3, 0, 10**6), (0, 3, 3, 9 * 10**5)]
     text = f"{len(flows)}\n" + "".join(f"{src} {dst} {group} 100 {size} 2\n" for src, dst, group, size in flows)
     read = hpcc(tmp_path, text, STAR)
@@ -356,7 +356,7 @@ def test_priority_groups_take_turns_behind_group_0(tmp_path, engine):
     end = result.flows.set_index("flow")["fct_us"]
     byte_us = 8e-5 * (1048 + 64) / 1000
     assert end[2] < 1.03 * 10**6 * byte_us
-    assert end[0] == pytest.approx(end[2] + 2 * 10**5 * byte_us, rel=0.1), "one packet of two until it is done"
+    assert end[0] == pytest.approx(end[2] + 2 * 10**5 * byte_us, rel=0.1), "one packet of two until it ends"
     assert max(end) == pytest.approx(3 * 10**6 * byte_us, rel=0.05)
     to_hpcc(read.workload, read.network, tmp_path / "f", tmp_path / "t")
     again = rdmacc.from_hpcc(tmp_path / "f", tmp_path / "t").workload
@@ -400,7 +400,7 @@ def test_forks_of_the_hpcc_simulator_are_read(tmp_path, name):
 
 
 def test_gpus_with_an_nvswitch_use_it_inside_their_server(tmp_path, engine):
-    """Two servers of two GPUs, all on one switch too: as many hops. The link of 2,880 Gb/s and that of 400."""
+    """Two servers of two GPUs, all also on one switch, so both ways have as many hops: 2,880 Gb/s and 400 Gb/s."""
     links = [f"{gpu} {4 + gpu // 2} 2880Gbps 25ns 0\n{gpu} 6 400Gbps 500ns 0\n" for gpu in range(4)]
     text = "7 2 2 1 8 H100\n4 5 6\n" + "".join(links)
     read = hpcc(tmp_path, "2\n0 2 3 100 10000000 2\n3 2 3 100 10000000 2\n", text)
@@ -413,7 +413,7 @@ def test_gpus_with_an_nvswitch_use_it_inside_their_server(tmp_path, engine):
 
 
 def test_layers_pass_forward_then_backward(tmp_path):
-    """Collectives of weight gradients hold up nothing but their update; sizes are those of the larger buffer."""
+    """Collectives of weight gradients delay only their update; sizes are those of the larger buffer."""
     work = simai(tmp_path, LAYERS)
     assert work["size_bytes"].sum() == 2 * (2 * 10**5 + 2 * 2 * 10**5) + 2 * (2 * 4 * 10**5 + 4 * 10**5)
     result = rdmacc.simulate(rdmacc.star(4), work, "line-rate")
@@ -452,7 +452,7 @@ def test_node_link_json(tmp_path, key):
     assert topology.hosts(net) == ["a", "b"]
 
 
-def test_graphml_as_networkx_writes_it(tmp_path):
+def test_graphml_as_written_by_networkx(tmp_path):
     graph = nx.relabel_nodes(rdmacc.star(3), {"h0": 0, "h1": 1, "h2": 2, "s0": 3})
     del graph.graph["tiers"]  # GraphML has no lists
     net = graphml(tmp_path, graph, node_type=int)
@@ -460,7 +460,7 @@ def test_graphml_as_networkx_writes_it(tmp_path):
     assert net.edges[0, 3] == {"rate_bps": 1e11, "delay_ps": US}
 
 
-def test_attributes_of_other_names_are_read_with_their_unit(tmp_path):
+def test_attributes_with_other_names_are_read_in_their_unit(tmp_path):
     graph = nx.Graph()
     for host in ("a", "b"):
         graph.add_edge(host, "s", LinkSpeedRaw=25_000_000_000, latency="2us")
@@ -472,7 +472,7 @@ def test_attributes_of_other_names_are_read_with_their_unit(tmp_path):
 
 @pytest.fixture
 def cities(tmp_path):
-    """A file like those of public collections: rates on some links, positions of most nodes, two links side by side."""
+    """A file like those in public collections: rates on some links, positions of most nodes, two parallel links."""
     graph = nx.MultiGraph()
     graph.add_node("Bern", Latitude=46.948, Longitude=7.447)
     graph.add_node("Roma", Latitude=41.893, Longitude=12.483)
@@ -511,7 +511,7 @@ def test_a_public_network_loads_in_one_line_and_runs(cities):
         ({"rate": "1Gbps", "delay": "1ms", "hosts": 2 * 10**9}, "hosts = 2000000000"),
     ],
 )
-def test_what_a_public_network_lacks_is_given_or_an_error(cities, arguments, expected):
+def test_missing_values_of_a_public_network_are_given_or_an_error(cities, arguments, expected):
     if isinstance(expected, str):
         refused(lambda: topology.from_graphml(cities, **arguments), expected)
     else:
@@ -607,13 +607,13 @@ MISTAKES = {
 @pytest.mark.parametrize(
     ("table", "words", "changes"), [(table, row[0], row[1:]) for table, rows in MISTAKES.items() for row in rows]
 )
-def test_a_mistake_is_named_with_its_file_and_line(tmp_path, table, words, changes):
+def test_an_error_names_its_file_and_line(tmp_path, table, words, changes):
     read, text, place = table
     for old, new in zip(changes[::2], changes[1::2], strict=True):
         assert old in text
         text = text.replace(old, new, 1)
     said = str(refused(lambda: read(tmp_path, text), words, place))
-    assert read is node_link or str(tmp_path / place) in said  # a graph's path is shown in short
+    assert read is node_link or str(tmp_path / place) in said  # a graph's path is shortened
 
 
 def test_wrong_counts_units_and_damaged_graphs_are_errors(tmp_path):
@@ -646,7 +646,7 @@ THREE = [("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]
         (to_hpcc, THREE, {"priority": [3, 3, 4], "in_turn": [True, False, True]}, "one class before the others"),
     ],
 )  # fmt: skip
-def test_what_a_simulator_cannot_have_is_not_written(tmp_path, write, rows, changes, words):
+def test_what_a_simulator_does_not_support_is_not_written(tmp_path, write, rows, changes, words):
     work = rdmacc.messages(rows).assign(**changes)
     refused(lambda: write(work, rdmacc.star(3), tmp_path / "a", tmp_path / "b"), words)
     third = rdmacc.star(3, rate=1e11 / 3)
@@ -654,13 +654,13 @@ def test_what_a_simulator_cannot_have_is_not_written(tmp_path, write, rows, chan
     assert not list(tmp_path.iterdir())
 
 
-def test_a_mark_of_the_bytes_order_is_no_part_of_a_file(tmp_path):
+def test_a_byte_order_mark_is_ignored(tmp_path):
     for read, text in ((goal, GOAL), (node_link, json.dumps(PAIR)), (racks, TWO_RACKS)):
         read(tmp_path, "\ufeff" + text)
 
 
 @pytest.mark.parametrize("write", [lambda *given: to_hpcc(*given, given[-1]), to_htsim])
-def test_a_file_that_cannot_be_written_is_named(tmp_path, write):
+def test_an_unwritable_file_is_named(tmp_path, write):
     refused(lambda: write(rdmacc.messages(PAIRS), rdmacc.star(3), tmp_path), str(tmp_path), "can be written")
 
 
@@ -679,7 +679,7 @@ FLOW = "1\n0 1 3 100 1000 2\n"
 CALC = "num_ranks 1\nrank 0 {\ncalc 5\n}\n"
 
 
-NODE_OF_5_GIB = bytes([3, 10, 1, 48, 255, 255, 255, 255, 15])  # metadata, then a message of 4 GiB that is not there
+NODE_OF_5_GIB = bytes([3, 10, 1, 48, 255, 255, 255, 255, 15])  # metadata, then a message of 4 GiB that is missing
 CASES = {
     "goal: digits of ranks": lambda f: goal(f, SMALL_GOAL.replace("num_ranks 2", f"num_ranks {DIGITS}")),
     "goal: calc beyond time": lambda f: goal(f, CALC.replace("5", "999999999"), unit="s"),
@@ -704,7 +704,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_hostile_files_are_our_errors_at_once(tmp_path, name):
+def test_hostile_files_are_refused_at_once(tmp_path, name):
     tracemalloc.start()
     try:
         with pytest.raises(ConfigError) as caught:

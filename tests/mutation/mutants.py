@@ -1,11 +1,11 @@
-"""Small wrong changes of the code, to see whether a test notices: the ones that once survived, and a random sample.
+"""Small wrong changes to the code, to see whether a test notices: those that once survived, and a random sample.
 
     python -m tests.mutation.mutants experiments/igbn --judges --sample 20
     python -m tests.mutation.mutants rdmacc/switch --tests tests/switch tests/rules --sample 20
 
-Each change is made in a copy of the package, never here, and the tests that belong to it are run until one fails: in
+Each change is made in a copy of the package, never here, and its tests run until one fails: in
 an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests of some files on one
-engine. A change that no test notices has survived; the exit code counts them.
+engine. A change that no test notices has survived; the exit code is the number of survivors.
 """
 
 import argparse
@@ -31,14 +31,14 @@ _QUICK = "not nightly and not slow"
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change of one file: `old`, at one place, becomes `new`."""
+    """A change to one file: the text between `start` and `end` becomes `new`."""
 
     path: str
     start: int
     end: int
     new: str
     stages: tuple[Stage, ...] = ()
-    """The tests to run; those that belong to the file, if there are none."""
+    """The tests to run; if empty, those that belong to the file."""
 
     def applied(self, text: str) -> str:
         """Return the file's text with the change."""
@@ -46,18 +46,18 @@ class Mutant:
 
     @property
     def line(self) -> int:
-        """Number of the line that it begins in."""
+        """Number of the line in which it begins."""
         return (ROOT / self.path).read_text().count("\n", 0, self.start) + 1
 
     @property
     def name(self) -> str:
-        """Where it is and what it does."""
+        """Its place and its effect."""
         text = (ROOT / self.path).read_text()
         return f"{self.path}:{self.line}: {text[self.start : self.end]!r} -> {self.new!r}"
 
 
 def named(path: str, old: str, new: str, *tests: str, only: str = "") -> Mutant:
-    """Return the mutant that replaces a text that is in the file once."""
+    """Return the mutant that replaces a text that occurs once in the file."""
     text = (ROOT / path).read_text()
     assert text.count(old) == 1, (path, old)
     start = text.index(old)
@@ -65,8 +65,8 @@ def named(path: str, old: str, new: str, *tests: str, only: str = "") -> Mutant:
 
 
 def once_survived() -> list[Mutant]:
-    """Return changes that no test noticed at first: of bands, of what a claim measures, of presets, of published values
-    that a figure shows, and of states that a protocol seldom comes to.
+    """Return changes that no test noticed at first: to bands, measurements, presets, published values in figures, and
+    states that a protocol rarely reaches.
     """
     return [
         named("experiments/dart/clos.py", "np.percentile(short_ps, 99)", "np.percentile(short_ps, 90)",
@@ -112,9 +112,9 @@ def once_survived() -> list[Mutant]:
 _TIES: dict[type[ast.AST], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
 }  # fmt: skip
-"""In a component, where whole picoseconds and bytes are compared and a tie is a case of its own."""
+"""For components, which compare whole picoseconds and bytes, so that ties matter."""
 _REVERSED = _TIES | {ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<"}
-"""In an experiment, where what is compared was measured and a tie has no probability."""
+"""For experiments, which compare measurements, so that ties have probability 0."""
 _OPERATORS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 _WORDS = {"min": "max", "max": "min", "any": "all", "all": "any", "median": "mean", "mean": "max"}
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)([kMG]i?B|B|[kMG]bps|[munp]?s)")
@@ -125,8 +125,8 @@ _ONLY_SHOWN = {"cost", "strict", "figsize", "alpha", "linewidth", "title", "desc
 def mutants_of(path: Path, judges: bool = False) -> Iterator[Mutant]:
     """Yield the mutants of a file: comparisons, sums, `and`, `or` and `not`, numbers, quantities, means and extremes.
 
-    What is only shown stays as it is: drawing, texts, types, the costs by which points are ordered. With `judges`, only
-    what decides: claims, what they measure, and bands.
+    Anything only displayed stays as it is: drawing, texts, types, the costs that order points. With `judges`, only what
+    decides is changed: claims, their measurements, and bands.
     """
     text = path.read_text()
     lines = [0]
@@ -147,7 +147,7 @@ def mutants_of(path: Path, judges: bool = False) -> Iterator[Mutant]:
 
 
 def _computing(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes below one that a result may depend on."""
+    """Yield the nodes below one on which a result may depend."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef) and _only_draws(child):
             continue
@@ -221,7 +221,7 @@ def _other_value(value: bool | float | str) -> str:
 
 
 def tests_of(mutant: Mutant, trials: Trials) -> tuple[Stage, ...]:
-    """Return the tests that belong to a change of an experiment, the quickest and most telling ones first."""
+    """Return the tests that belong to a change of an experiment, the quickest and most sensitive ones first."""
     parts = Path(mutant.path).parts
     module = ".".join(("rdmacc", *Path(mutant.path).with_suffix("").parts))
     users = trials.users_of(module)
@@ -229,7 +229,7 @@ def tests_of(mutant: Mutant, trials: Trials) -> tuple[Stage, ...]:
     folder = "base" if len(parts) == 2 else "ba" if parts[1] == "framework" else parts[1]
     files = _test_files(f"experiments/test_{folder}*.py")
     own = _using(module.replace(".", r"\."), files) or (files if len(users) > 3 else ())
-    if parts[1] == "framework":  # all tables use it: its own tests first
+    if parts[1] == "framework":  # all tables use it, so its tests come first
         return Stage(files, "not simpy", _QUICK), Stage(tuple(ids))
     published = f"{_PUBLISHED}::test_{parts[1]}"
     published = published if f"def test_{parts[1]}(" in (ROOT / _PUBLISHED).read_text() else ""
@@ -242,7 +242,7 @@ def tests_of(mutant: Mutant, trials: Trials) -> tuple[Stage, ...]:
 
 
 def _using(module: str, files: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the files that match an expression for a module's name."""
+    """Return the files that use a module, given an expression for its name."""
     named = re.compile(rf"(?:{module})\b")
     return tuple(file for file in files if named.search((ROOT / file).read_text()))
 
@@ -269,14 +269,14 @@ def _place(mutant: Mutant) -> str:
 
 
 def killer(mutant: Mutant, trials: Trials, stages: int | None = None) -> str:
-    """Return the test that notices the change; "" if none of the first stages does. The copy stays as it was."""
+    """Return the test that notices the change, or "" if none of the first stages does. The copy is restored."""
     inside = trials.folder / _place(mutant)
     asked = (mutant.stages or tests_of(mutant, trials))[:stages]
     return next((by for stage in asked if (by := trials.killer(stage, inside, mutant.applied(inside.read_text())))), "")
 
 
 def main() -> int:
-    """Run a sample; return the number of survivors."""
+    """Run a sample, and return the number of survivors."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("path", help="a folder, or a file")
     parser.add_argument("--tests", nargs="*", default=[], help="for folders other than experiments")
@@ -289,7 +289,10 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="name the mutants, and run none")
     asked = parser.parse_args()
     if asked.tests:
-        os.environ |= {"NUMBA_DISABLE_JIT": "1", "HYPOTHESIS_PROFILE": "few"}  # what names no engine runs on SimPy
+        os.environ |= {
+            "NUMBA_DISABLE_JIT": "1",
+            "HYPOTHESIS_PROFILE": "few",
+        }  # tests that name no engine run on SimPy
     lines = asked.record.read_text().splitlines() if asked.record.exists() else []
     known = {one["mutant"] for one in map(json.loads, lines)}
     path: str = asked.path

@@ -1,4 +1,4 @@
-"""Tests run on a copy of the package, each time in a fork of this process, which has done the slow imports."""
+"""Tests run on a copy of the package, each time in a fork of this process, which has already done the slow imports."""
 
 import ast
 import importlib
@@ -18,9 +18,9 @@ import pytest
 
 TIMEOUT_S = 900
 TEST_TIMEOUT_S = 120
-"""A change may make a loop endless."""
+"""A time limit, since a change may make a loop endless."""
 SIMPY = "not compiled and not agree"
-"""Tests of one engine, whose handlers are plain Python."""
+"""Only tests of the engine whose handlers are plain Python."""
 _HEAVY = (
     "numpy", "pandas", "scipy.stats", "scipy.optimize", "scipy.integrate", "numba", "llvmlite.binding", "networkx",
     "matplotlib.pyplot", "pyarrow.parquet", "simpy", "hypothesis", "typer.testing", "tqdm.auto", "jinja2",
@@ -31,7 +31,7 @@ _OK, _INTERNAL, _NO_SUCH, _NO_TESTS, _CRASHED = 0, 3, 4, 5, 99
 
 @dataclass(frozen=True)
 class Stage:
-    """Some tests: files or node ids, pytest's -k and -m."""
+    """A set of tests: files or node ids, and pytest's -k and -m."""
 
     tests: tuple[str, ...]
     only: str = ""
@@ -39,12 +39,12 @@ class Stage:
     timeout_s: int = TEST_TIMEOUT_S
 
 
-_OF_A_TABLE = ("test_a_table_is_whole", "test_every_claim_can_fail")
+_OF_A_TABLE = ("test_a_table_is_complete", "test_every_claim_can_fail")
 """Tests of each bundled table in `tests.experiments.test_tables`."""
 
 
 def ended(child: int, limit_s: float) -> int | None:
-    """Wait for the leader of a session; return its exit code, None if it takes longer. Nothing of the session stays."""
+    """Wait for a session's leader; return its exit code, None if it takes too long. No process of the session stays."""
     until, status = time.monotonic() + limit_s, None
     while status is None and time.monotonic() < until:
         done, found = os.waitpid(child, os.WNOHANG)
@@ -75,7 +75,7 @@ class Trials:
                 importlib.import_module(name)
 
     def killer(self, stage: Stage, path: Path, changed: str) -> str:
-        """Return the test that fails because a file of the copy has another text; "" if none does."""
+        """Return the test that fails if a file of the copy has another text; "" if none does."""
         self._warm_up(stage)
         text, time_ns = path.read_text(), path.stat().st_mtime_ns
         path.write_text(changed)
@@ -86,8 +86,8 @@ class Trials:
             os.utime(path, ns=(time_ns, time_ns))
 
     def failure(self, stage: Stage) -> str:
-        """Return the test that fails first, or what else went wrong; "" if all pass, or there are none."""
-        assert stage.tests  # without any pytest would run them all
+        """Return the first test that fails, or what else went wrong; "" if all pass or there are none."""
+        assert stage.tests  # without any, pytest would run them all
         arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks, "--timeout", str(stage.timeout_s)]
         arguments += ["-k", stage.only] if stage.only else []
         code, told = self._forked(lambda: int(pytest.main([*arguments, *stage.tests])))
@@ -95,7 +95,7 @@ class Trials:
             return ""
         files = tuple(dict.fromkeys(test.partition("::")[0] for test in stage.tests))
         if code == _NO_SUCH and files != stage.tests:
-            return self.failure(replace(stage, tests=files))  # a test's name tells a value that has changed
+            return self.failure(replace(stage, tests=files))  # a test's name contains a value that has changed
         named = [line for line in told.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         if not named and code in (_INTERNAL, _NO_SUCH, _CRASHED):
             raise RuntimeError(told)
@@ -104,16 +104,16 @@ class Trials:
         return named[0].split(" - ")[0].split(" ", 1)[1]
 
     def _warm_up(self, stage: Stage) -> None:
-        """Leave bytecode of the tests and their imports behind, while the copy is unchanged."""
+        """Write bytecode of the tests and their imports while the copy is unchanged."""
         files = sorted({test.partition("::")[0] for test in stage.tests} - self._warm)
         if files:
             self._forked(lambda: int(pytest.main(["-q", "--collect-only", *_PLUGINS, *files])), writes_bytecode=True)
             self._warm |= set(files)
 
     def users_of(self, module: str) -> dict[str, list[str]]:
-        """Return the experiments with a stored table that a module of experiments belongs to, and their judges' tests.
+        """Return the experiments with stored tables to which a module belongs, and their tests.
 
-        Those that are defined in it; if there are none, those whose module imports it, directly or not.
+        These are the ones defined in it or, if there are none, those whose module imports it, directly or not.
         """
         own = {name: tests for name, (of, tests) in self._experiments.items() if of == module}
         if own:
@@ -155,7 +155,7 @@ class Trials:
         return seen
 
     def _forked(self, run: Callable[[], int], writes_bytecode: bool = False) -> tuple[int, str]:
-        """Return the exit code of a function that runs in a fork with the copy as its package, and what it prints."""
+        """Run a function in a fork, with the copy as its package; return the exit code and the output."""
         told = self.folder / "told.txt"
         child = os.fork()
         if child == 0:
@@ -164,7 +164,7 @@ class Trials:
                 os.setsid()
                 self._enter(told)
                 sys.dont_write_bytecode = not writes_bytecode
-                code = run()  # imports the copy
+                code = run()  # this imports the copy
             except BaseException:
                 traceback.print_exc()
             finally:

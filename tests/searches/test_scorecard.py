@@ -1,4 +1,4 @@
-"""The scorecard: its rule, its lines, what is known, and the command."""
+"""The scorecard: its rule, its lines, known findings, and the command."""
 
 import re
 from functools import partial
@@ -24,10 +24,10 @@ PAGES = Path(__file__).parents[2] / "docs" / "schemes"
 
 
 FEW = (4, 2, 2)
-"""Runs of a search. Constants of rdmacc are not patched: what is compiled then would not be kept."""
+"""Runs of a search. Constants of rdmacc are not patched, because code compiled under a patch is not cached."""
 
 
-def test_the_lines_of_a_scheme_repeat_its_values():
+def test_a_schemes_lines_reproduce_its_values():
     rows = scorecard.measured("dcqcn", "100 Gb/s", control=True, runs=FEW)
     assert rows["objective"].tolist() == list(scorecard.GRADES)
     for row in rows.to_dict("records"):
@@ -42,7 +42,7 @@ def test_the_lines_of_a_scheme_repeat_its_values():
         assert "dcqcn" in row["cause"]
 
 
-def test_a_find_is_known_only_if_a_sentence_speaks_of_its_scheme_cause_and_objective():
+def test_a_finding_is_known_only_if_a_sentence_names_its_scheme_cause_and_objective():
     rows = [("rcp", "own rate", "lost goodput", 0.3), ("rcp", "own rate", "lost goodput", 0.2),
             ("rcp", "queue at a port", "lost goodput", 0.3), ("rcc-pid", "own rate", "Jain", 0.5)]  # fmt: skip
     table = scorecard.pd.DataFrame(rows, columns=["scheme", "kind", "objective", "value"])
@@ -52,7 +52,7 @@ def test_a_find_is_known_only_if_a_sentence_speaks_of_its_scheme_cause_and_objec
     assert found["source"].tolist() == ["this guide, RCP", "", "", "RCC, V-E"]
 
 
-def test_what_is_known_names_schemes_kinds_and_objectives_and_pages_say_it():
+def test_known_findings_name_schemes_kinds_and_objectives_and_are_documented():
     pages = re.sub(r"\s+", " ", " ".join(page.read_text() for page in sorted(PAGES.glob("*.md"))))
     for row in scorecard.known().itertuples():
         assert set(row.schemes) <= set(SCHEMES)
@@ -63,7 +63,7 @@ def test_what_is_known_names_schemes_kinds_and_objectives_and_pages_say_it():
             assert row.sentence in pages
 
 
-def test_a_case_that_takes_too_many_events_is_stopped_with_what_it_has():
+def test_a_case_with_too_many_events_is_stopped_with_a_partial_result():
     scenario = Case(loss=1.0).scenario("dcqcn")
     with pytest.raises(case.TooLongError, match=r"stopped at [\d.]+ .s after 100 events") as found:
         case.quietly(scenario, 100)
@@ -74,7 +74,7 @@ def test_a_case_that_takes_too_many_events_is_stopped_with_what_it_has():
     assert case.quietly(Case(senders=4).scenario("dcqcn")).digest() == Case(senders=4).run("dcqcn").digest()
 
 
-def test_a_line_has_the_parameters_that_were_changed():
+def test_a_line_shows_the_changed_parameters():
     scheme = rdmacc.scheme("dcqcn", **{"Red.pmax": 0.5, "cnp_interval_ps": "4us"})
     line = Case(senders=4).line(scheme)
     assert '"Red.pmax": 0.5' in line
@@ -82,7 +82,7 @@ def test_a_line_has_the_parameters_that_were_changed():
     assert Case().line("dcqcn") == 'rdmacc.Case().run("dcqcn")'
 
 
-def test_a_search_goes_on_from_the_runs_of_another():
+def test_a_search_can_continue_from_another_ones_runs():
     space = {"senders": (1, 12), "size_bytes": ("1kB", "32kB")}
     both = rdmacc.search("dcqcn", space, ["peak queue", "Jain"], budget=8, sampler="random", progress=False)
     found = rdmacc.search("dcqcn", space, "Jain", budget=4, after=both, progress=False)
@@ -94,7 +94,7 @@ def test_a_search_goes_on_from_the_runs_of_another():
         rdmacc.search("dcqcn", space, "pause time", budget=4, after=both, progress=False)
 
 
-def test_the_page_has_the_finds_as_measured_now_and_each_change_removes_most_of_the_harm():
+def test_the_page_is_current_and_each_change_removes_most_of_the_harm():
     known = scorecard.finds()
     assert sum(one.status != "stated" for one in known) >= 20
     page = (PAGES.parent / "background" / "scorecard.md").read_text()
@@ -108,7 +108,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["scorecard", *map(str, arguments)])
 
 
-def test_a_users_file_is_scored_and_held_out(tmp_path, monkeypatch):
+def test_a_users_scheme_is_scored_and_evaluated_on_held_out_cases(tmp_path, monkeypatch):
     few = vars(scorecard) | {"measured": partial(scorecard.measured, runs=FEW), "RATES": ("100 Gb/s", "400 Gb/s")}
     monkeypatch.setattr(command, "cards", SimpleNamespace(**few))
     path = tmp_path / "gentle_scheme.py"
@@ -140,7 +140,7 @@ def test_wrong_arguments_are_named(arguments, message):
         raise run(*arguments).exception
 
 
-def test_the_table_is_shown_and_drawn(tmp_path):
+def test_the_table_is_printed_and_drawn(tmp_path):
     shown = run("--plot", tmp_path / "map.png")
     assert shown.exit_code == 0, shown.output
     assert "dcqcn" in shown.stdout
@@ -148,7 +148,7 @@ def test_the_table_is_shown_and_drawn(tmp_path):
     assert run("dcqcn").stdout.count(".run(") == 15
 
 
-def test_the_bundled_table_has_every_scheme_and_its_lines_repeat_it():
+def test_the_bundled_table_has_every_scheme_and_its_lines_reproduce_it():
     table = scorecard.bundled()
     assert len(set(table["scheme"])) == 44
     assert len(table) == 44 * len(scorecard.RATES) * len(scorecard.GRADES)

@@ -1,4 +1,4 @@
-"""Searches: the same with any number of jobs, resumed, shrunk, and clear about what is wrong."""
+"""Searches: independent of the number of jobs, resumable, shrinking, and with clear errors."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ def peak(result):
     return float(result.counters["peak_queue_bytes"])
 
 
-def test_a_search_is_the_same_with_any_number_of_jobs():
+def test_a_search_does_not_depend_on_the_number_of_jobs():
     alone, both = (
         search("dcqcn", SPACE, "peak queue", budget=12, seed=3, jobs=jobs, progress=False) for jobs in (1, 2)
     )
@@ -33,13 +33,13 @@ def test_a_search_is_the_same_with_any_number_of_jobs():
 
 
 @pytest.mark.parametrize("sampler", ["cma-es", "nsga-ii", "random"])
-def test_each_sampler_finds_something_in_its_bounds(sampler):
+def test_each_sampler_finds_something_within_bounds(sampler):
     found = search("dcqcn", SPACE, "peak queue", budget=10, sampler=sampler, progress=False)
     assert all(1 <= run.values["senders"] <= 12 and 1000 <= run.values["size_bytes"] <= 32_000 for run in found.runs)
     assert found.best.objectives[0] > 0
 
 
-def test_several_objectives_give_a_front_that_nothing_beats():
+def test_several_objectives_give_a_pareto_front():
     found = search("dcqcn", SPACE, ["peak queue", "Jain"], budget=16, progress=False, cases=Case(long_flows=1))
     assert 1 <= len(found.front) <= 16
     for one in found.front:
@@ -50,7 +50,7 @@ def test_several_objectives_give_a_front_that_nothing_beats():
         )
 
 
-def test_chance_is_the_control():
+def test_random_search_is_the_control():
     found = search("dcqcn", SPACE, "peak queue", budget=8, control=True, progress=False)
     assert found.control is not None
     assert len(found.control.runs) == 8
@@ -58,7 +58,7 @@ def test_chance_is_the_control():
     assert "by chance" in str(found)
 
 
-def test_a_killed_search_goes_on_and_a_stopped_one_returns_what_it_has(tmp_path):
+def test_a_killed_search_resumes_and_a_stopped_one_returns_its_findings(tmp_path):
     path, calls = tmp_path / "runs.journal", tmp_path / "calls"
 
     def stops(result):
@@ -73,11 +73,11 @@ def test_a_killed_search_goes_on_and_a_stopped_one_returns_what_it_has(tmp_path)
     assert not found.is_complete
     assert found.runs == whole.runs[:9]
     with path.open("a") as file:
-        file.write('{"op_code": 4, "wor')  # killed while it wrote
+        file.write('{"op_code": 4, "wor')  # killed while writing
     for _ in range(2):
         again = search("dcqcn", SPACE, stops, budget=20, progress=False, storage=path, control=True)
         assert again.runs == whole.runs
-        assert calls.stat().st_size == 10 + 11 + 4  # chance begins with the 16 runs with which TPE does
+        assert calls.stat().st_size == 10 + 11 + 4  # random search begins with the same 16 runs as TPE
     studies = optuna.get_all_study_summaries(JournalStorage(JournalFileBackend(str(path))))
     assert [(one.study_name.split()[0], one.n_trials) for one in studies] == [("tpe", 20), ("random", 4)]
     assert studies[0].best_trial.value == whole.best.objectives[0]
@@ -87,7 +87,7 @@ def test_a_killed_search_goes_on_and_a_stopped_one_returns_what_it_has(tmp_path)
     assert calls.read_text() == "notes"
 
 
-def test_what_ran_before_a_nan_is_kept(tmp_path):
+def test_runs_before_a_nan_are_kept(tmp_path):
     path, calls = tmp_path / "runs.journal", tmp_path / "calls"
 
     def odd(result):
@@ -101,7 +101,7 @@ def test_what_ran_before_a_nan_is_kept(tmp_path):
     assert calls.stat().st_size == 5 + 4
 
 
-def test_shrinking_keeps_it_as_bad_and_the_line_repeats_it():
+def test_shrinking_keeps_a_case_as_bad_and_its_line_reproduces_it():
     found = search("dcqcn", {**SPACE, "victims": (0, 3), "after_ps": ("0us", "9us")}, "peak queue", budget=16,
                    progress=False)  # fmt: skip
     small = found.shrink()
@@ -112,7 +112,7 @@ def test_shrinking_keeps_it_as_bad_and_the_line_repeats_it():
     assert "times the" in small.explain()
 
 
-def test_a_scheme_that_breaks_is_a_find_and_refused_values_are_not():
+def test_a_failing_scheme_is_a_finding_and_refused_values_are_not():
     found = search("dcqcn", {"loss": (0.9, 1.0)}, "p99 slowdown", budget=4, progress=False)
     assert len(found.finds) == 4
     assert "never complete" in found.finds[0].problem
@@ -122,7 +122,7 @@ def test_a_scheme_that_breaks_is_a_find_and_refused_values_are_not():
     assert any(run.is_refused for run in refused.runs)
 
 
-def test_a_circle_of_pauses_is_a_find_and_the_search_goes_on():
+def test_a_deadlock_is_a_finding_and_the_search_continues():
     ring = Case(network="ring", long_bytes="2 MB")
     space = {"buffer_share": (0.05, 1.0), "long_flows": (3, 7)}
     found = search("line-rate", space, "deadlock", cases=ring, budget=8, progress=False)
@@ -137,14 +137,14 @@ def test_a_circle_of_pauses_is_a_find_and_the_search_goes_on():
 
 @dataclass(frozen=True, kw_only=True)
 class Fragile(Component):
-    """It divides by the packets of a second round trip, which a short message does not have."""
+    """Divides by the packets of a second round trip, which a short message lacks."""
 
     def on_ack(params, message, now):
         if message.packets > 20:
             message.timeouts = 1 // (message.packets - message.packets)
 
 
-def test_a_handler_that_raises_is_a_find_and_nothing_is_lost(tmp_path):
+def test_a_handler_that_raises_is_a_finding_and_nothing_is_lost(tmp_path):
     scheme, path = rdmacc.Scheme(name="fragile", control=(Fragile(),)), tmp_path / "runs.journal"
     space = {"size_bytes": ("1 kB", "60 kB"), "senders": (1, 4)}
     found = search(scheme, space, "peak queue", budget=12, storage=path, progress=False)
@@ -195,7 +195,7 @@ def test_an_objective_that_raises_is_recorded():
         ({"scheme": "dcqnc"}, "did you mean 'dcqcn'"),
     ],
 )
-def test_wrong_input_is_named(changes, message):
+def test_invalid_input_is_named(changes, message):
     given = {"scheme": "dcqcn", "space": SPACE, "objective": "Jain", "budget": 2, "progress": False} | changes
     with pytest.raises(ConfigError, match=message):
         search(given.pop("scheme"), given.pop("space"), given.pop("objective"), **given)
@@ -218,7 +218,7 @@ def test_the_default_space_is_every_field_with_a_slider():
     assert "seed" not in names
 
 
-def test_a_model_is_searched_by_the_same_call():
+def test_the_same_call_searches_a_model():
     model = DcqcnMargin()
     found = search(model, {"g": (0.001, 0.5)}, lambda one: one.g, budget=8, progress=False)
     assert found.subject.g == found.best.objectives[0]
@@ -248,8 +248,8 @@ def test_a_case_builds_what_its_fields_say():
     assert case.run("dcqcn").flows["fct_ps"].notna().all()
 
 
-def test_held_out_cases_are_drawn_by_the_seed_and_compared_both_ways():
-    """Against itself a scheme is never better; against another, one's gain is the other's loss."""
+def test_held_out_cases_depend_on_the_seed_and_are_compared_both_ways():
+    """Compared with itself a scheme is never better; compared with another, one's gain is the other's loss."""
     assert drawn(1, 6) == drawn(1, 6) != drawn(2, 6)
     same = rdmacc.held_out("dctcp", "dctcp", 5, count=6, progress=False)
     assert same.better[:1] == same.worse[:1] == (0.0,)

@@ -1,4 +1,4 @@
-"""What is wrong with a picture: text that is cut, that lies on other text or is too small, ticks that nobody reads."""
+"""Faults of a picture: text that is cut off, overlaps other text or is too small, and useless ticks."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -10,15 +10,15 @@ from matplotlib.text import Text
 from matplotlib.transforms import BboxBase
 
 PAGE_INCHES = 10.0
-"""A wider figure is shown as wide as the page, so its text is smaller than it says."""
+"""A wider figure is scaled to the page's width, so its text shrinks."""
 LEAST_POINTS = 8.0
 MOST_TICKS = 11
 SLACK = 1.0
-"""Pixels by which text may reach over an edge: boxes are a little wider than what is drawn."""
+"""Pixels by which text may cross an edge: boxes are slightly larger than what is drawn."""
 
 
 def faults(figure: Figure) -> list[str]:
-    """Return what is wrong with a figure, in words."""
+    """Describe a figure's faults."""
     figure.canvas.draw()
     hidden = set(_hidden_labels(figure))
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
@@ -27,7 +27,7 @@ def faults(figure: Figure) -> list[str]:
 
 
 def _hidden_labels(figure: Figure) -> Iterator[Text]:
-    """Yield the labels of ticks that are not drawn, for they lie outside their axis' limits or it is off."""
+    """Yield tick labels that are not drawn, because they lie outside the axis' limits or the axis is off."""
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             scale = axis.get_transform().transform
@@ -66,7 +66,7 @@ def _covered(texts: list[Text]) -> Iterator[str]:
 
 
 def _are_rungs(one: Text, a: BboxBase, other: Text, b: BboxBase) -> bool:
-    """Return whether two texts slope alike, one above the other: their boxes overlap, but their letters do not."""
+    """Return whether two texts have the same slope, one above the other: their boxes overlap, their letters do not."""
     angle = np.deg2rad(one.get_rotation())
     if one.get_rotation() != other.get_rotation() or abs(np.sin(2 * angle)) < 0.1:
         return False

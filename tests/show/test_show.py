@@ -1,12 +1,12 @@
-"""Figures of several seeds: the first one's curves, with bands from the least to the greatest value.
+"""Figures of several seeds: the first one's curves, with bands from the smallest to the largest value.
 
 Common to all plots: colours, units of axes, files.
 
-Tables as text: they fit the width that is given, and lose no word.
+Tables as text: they fit the given width and lose no word.
 
-Small pictures look as they were drawn.
+Small pictures look like the originals.
 
-Pictures that people see can be read: no text is cut, covered or small, and ticks are few and in fitting units.
+Published pictures are readable: no text is cut off, covered or small; ticks are few and in suitable units.
 """
 
 import io
@@ -34,7 +34,7 @@ def drawn(values, shift=0.0):
     return figure
 
 
-def test_bands_go_from_the_least_to_the_greatest():
+def test_bands_go_from_the_smallest_to_the_largest():
     first, second = drawn([1.0, 2.0, 3.0]), drawn([3.0, 2.0, 7.0])
     figure = with_bands([first, second])
     left, right = figure.axes
@@ -42,12 +42,12 @@ def test_bands_go_from_the_least_to_the_greatest():
     (band,) = left.collections
     assert band.get_datalim(left.transData).intervaly.tolist() == [1, 7]
     spans = [lines.get_segments()[0][:, 1].tolist() for lines in right.collections]
-    assert spans == [[1, 3], [3, 7]]  # the second bar is the same in both
+    assert spans == [[1, 3], [3, 7]]  # the second bar is equal in both
     assert any("2 seeds" in text.get_text() for text in figure.texts)
     assert not plt.fignum_exists(second.number)
 
 
-def test_curves_sampled_elsewhere_are_drawn_as_they_are():
+def test_curves_sampled_elsewhere_are_drawn_unchanged():
     figure = with_bands([drawn([1.0, 2.0, 3.0]), drawn([3.0, 2.0, 7.0], shift=0.5)])
     left = figure.axes[0]
     assert len(left.lines) == 3
@@ -95,8 +95,8 @@ def test_ecdf_sorts_and_counts():
     assert fraction.tolist() == [0.25, 0.5, 0.75, 1.0]
 
 
-def test_small_pictures_keep_their_colours_also_of_a_curve_that_others_hide():
-    """A palette by the share of the picture gave its line in the legend another curve's colour."""
+def test_small_pictures_keep_all_colours_even_of_a_hidden_curve():
+    """A palette by area gave the curve's line in the legend another curve's colour."""
     figure, ax = plt.subplots()
     for colour in COLOURS.values():
         ax.plot(np.sin(np.arange(3000) / 400), color=colour, label=colour)
@@ -115,7 +115,7 @@ FIGURES = [name for name in EXPERIMENTS if summary_path(name).exists()]
     "name",
     [pytest.param(one, marks=() if n % 7 == 0 else pytest.mark.nightly, id=one) for n, one in enumerate(FIGURES)],
 )
-def test_a_figure_can_be_read(name):
+def test_a_figure_is_readable(name):
     figure = experiment(name).plot(load_summary(name))
     assert faults(figure) == []
     plt.close(figure)
@@ -124,7 +124,7 @@ def test_a_figure_can_be_read(name):
 PLOTS = run_path(str(Path(__file__).parents[2] / "docs" / "plots.py"))
 
 
-def test_the_plots_that_users_are_shown_can_be_read():
+def test_the_plots_shown_to_users_are_readable():
     found = {name: faults(figure) for name, figure in PLOTS["drawn"]()}
     assert len(found) > 8
     assert not any(found.values()), found

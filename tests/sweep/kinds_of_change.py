@@ -1,8 +1,8 @@
-"""Kinds of change that a stored row must never outlive, and processes that sweep and study before and after each.
+"""Kinds of change that no stored row may outlive, and processes that sweep and study before and after each.
 
-Each kind is a few files. A number in them changes from 1 to 2, and `value()` of ``mine.py`` returns it, to an
-experiment's measurement and to a scheme's handler. Run as a script: ``kinds_of_change.py FOLDER KIND...``. It imports
-rdmacc once, and every run is a fork of it that imports and executes the kind's files as a new process does.
+Each kind is a few files in which a number changes from 1 to 2. `value()` of ``mine.py`` returns it to an experiment's
+measurement and to a scheme's handler. Run as a script: ``kinds_of_change.py FOLDER KIND...``. The script imports rdmacc
+once; every run is a fork that imports and executes the kind's files as a new process would.
 """
 
 import json
@@ -84,7 +84,7 @@ KINDS: dict[str, dict[str, str]] = {
 NOT_KEPT = {
     "a dynamic import", "a file loaded by its path", "rdmacc patched inside",
 }  # fmt: skip
-"""What cannot be known is computed each time."""
+"""Kinds that cannot be detected are computed each time."""
 
 
 def write(folder: Path, kind: str, number: int) -> None:
@@ -98,7 +98,7 @@ def write(folder: Path, kind: str, number: int) -> None:
 
 
 def run(folder: Path, store: Path, number: int) -> dict[str, object]:
-    """Execute the script in this process; return what the sweep and the study gave, and whether it was stored."""
+    """Execute the script in this process; return the results of sweep and study, and whether they were stored."""
     import rdmacc
     from rdmacc import sources
     from rdmacc.sweep import sweep
@@ -119,7 +119,7 @@ def run(folder: Path, store: Path, number: int) -> dict[str, object]:
         scheme = rdmacc.scheme("go-back-n").replace(control=made["scheme"])
         study = rdmacc.study(network, work, {"own": scheme}, engine="simpy", store=store, progress=False)
         found |= {"fct_ps": int(study.runs["fct_mean_ps"].iloc[0]), "studied": study.reused}
-    except rdmacc.ConfigError as error:  # what handlers may not do
+    except rdmacc.ConfigError as error:  # handlers must not do this
         found["refused"] = str(error)
     return found
 
@@ -148,7 +148,7 @@ def main(root: Path, kinds: list[str]) -> dict[str, list[dict[str, object]]]:
     import rdmacc.experiments
 
     rdmacc.scheme("go-back-n")
-    sys.dont_write_bytecode = True  # two versions of one size and one second would be taken for one
+    sys.dont_write_bytecode = True  # versions of equal size and second would be taken for the same
     found = {}
     for number, kind in enumerate(kinds):
         folder, store = root / str(number), root / f"{number}-store"

@@ -1,4 +1,4 @@
-"""Clusters: a local Dask cluster gives the tables that one process gives, whatever becomes of its workers."""
+"""Clusters: a local Dask cluster gives the same tables as one process, whatever happens to its workers."""
 
 import gc
 import multiprocessing
@@ -23,7 +23,7 @@ distributed = pytest.importorskip("distributed")
 
 
 class Slow(Many):
-    """Keeps a worker busy long enough for something else to happen."""
+    """An experiment that keeps a worker busy long enough for something else to happen."""
 
     name = "tests.slow"
 
@@ -59,7 +59,7 @@ def test_a_cluster_gives_the_same_table_and_a_worker_that_dies_changes_nothing(c
 
 
 @pytest.mark.nightly
-def test_a_scheduler_that_goes_away_leaves_the_store_whole_and_the_command_goes_on(cluster, tmp_path, monkeypatch):
+def test_a_lost_scheduler_leaves_the_store_intact_and_the_command_resumes(cluster, tmp_path, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, Slow.name, Slow())
 
     def reproduce(*more):
@@ -88,7 +88,7 @@ def test_a_scheduler_that_goes_away_leaves_the_store_whole_and_the_command_goes_
     assert stored(Slow(), store=Store(tmp_path / "store")).table.equals(whole)
 
 
-def test_a_worker_with_other_versions_is_refused():
+def test_a_worker_with_different_versions_is_refused():
     with pytest.raises(
         ConfigError, match=r"worker tcp://a = 'rdmacc 9\.9': must be rdmacc .*, the version installed here"
     ):
@@ -100,9 +100,9 @@ def test_a_worker_with_other_versions_is_refused():
     "address",
     ["local:", "local:0", "local:x", pytest.param("tcp://127.0.0.1:1", marks=pytest.mark.nightly), "nonsense"],
 )
-def test_addresses_that_lead_nowhere_are_refused(address, monkeypatch):
+def test_unreachable_addresses_are_refused(address, monkeypatch):
     monkeypatch.setattr("rdmacc.sweep.cluster._CONNECT_S", 1)
     with pytest.raises(ConfigError, match="--dask"), dask_executor(address):
         pass
     open_clients = [one for one in gc.get_objects() if type(one) is distributed.Client and one.status != "closed"]
-    assert not open_clients  # collected in one of Dask's threads, it would wait for itself
+    assert not open_clients  # if collected in one of Dask's threads, it would wait for itself

@@ -1,4 +1,4 @@
-"""The store: identity of a point, place of its rows, and files that are never trusted."""
+"""The store: a point's identity, the place of its rows, and files that are never trusted."""
 
 import logging
 import os
@@ -48,13 +48,13 @@ def store(tmp_path):
 
 @pytest.fixture
 def kept(store):
-    """Return the identity of a point that is stored, and its file."""
+    """Return the identity of a stored point, and its file."""
     known = identity(point())
     store.save(TABLE, known | {"wall_s": 1.5})
     return known, store.path(known["experiment"], known["key"])
 
 
-def test_rows_come_back_as_they_were(store, kept):
+def test_rows_are_restored_exactly(store, kept):
     table, provenance = store.load(kept[0])
     pd.testing.assert_frame_equal(table, TABLE)
     assert provenance["wall_s"] == 1.5
@@ -62,7 +62,7 @@ def test_rows_come_back_as_they_were(store, kept):
     assert list(store.folder.rglob("*")) == [kept[1].parent, kept[1]]
 
 
-def test_what_is_not_there_is_no_trouble(store, caplog):
+def test_missing_files_do_no_harm(store, caplog):
     assert store.load(identity(point())) is None
     assert not caplog.records
 
@@ -75,7 +75,7 @@ class Bomb:
 
 
 def flipped(content):
-    """Change one bit of the data, which Parquet's own footer does not notice."""
+    """Flip one bit of the data, which Parquet's footer does not notice."""
     return content[:40] + bytes([content[40] ^ 1]) + content[41:]
 
 
@@ -99,7 +99,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_file_that_cannot_be_trusted_is_reported_and_not_used(store, kept, caplog, damage):
+def test_an_untrustworthy_file_is_reported_and_not_used(store, kept, caplog, damage):
     known, path = kept
     DAMAGES[damage](path)
     with caplog.at_level(logging.WARNING):
@@ -112,7 +112,7 @@ def test_a_file_that_cannot_be_trusted_is_reported_and_not_used(store, kept, cap
         refused(lambda: read_table(path), "a complete Parquet table written by rdmacc")
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path):
+def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "file.txt"
     write_atomically(path, lambda draft: draft.write_text("first"))
 
@@ -126,7 +126,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_folder_may_be_chosen(monkeypatch, tmp_path):
+def test_the_folder_can_be_chosen(monkeypatch, tmp_path):
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path))
     assert Store().folder == tmp_path
     monkeypatch.delenv("RDMACC_STORE_DIR")
@@ -173,7 +173,7 @@ def test_a_key_changes_with_every_part_of_a_scenario():
     assert len(set(keys.values())) == len(keys)
 
 
-def test_a_key_is_the_same_for_the_same_scenario_however_it_is_written():
+def test_a_key_does_not_depend_on_how_a_scenario_is_written():
     known = identity(point())["key"]
     assert identity(point(network=rdmacc.star(3, rate="100Gbps", delay="1us")))["key"] == known
     assert identity(point(workload=rdmacc.incast(["h1", "h2"], "h0", 4000)))["key"] == known
@@ -193,13 +193,13 @@ def test_a_key_does_not_depend_on_the_order_of_names():
     assert keyed(["a", "b"]) == keyed(["b", "a"]) != keyed(["a", "c"])
 
 
-def test_what_is_no_plain_data_is_named():
+def test_values_other_than_plain_data_are_named():
     refused(lambda: identity(replace(point(), labels={"k": object()})), "labels of a, k")
     refused(lambda: identity(point(network=lambda: rdmacc.star(3))), "must be picklable")
     refused(lambda: identity(point(workload=[1])), "workload")
 
 
-def test_what_an_experiment_or_a_scheme_reaches_counts(monkeypatch):
+def test_a_key_covers_what_an_experiment_or_a_scheme_uses(monkeypatch):
     keys = [identity(point(), Tiny())["key"]]
     keys.append(identity(point(), Other())["key"])
     monkeypatch.setattr(Other, "limit", 4)
@@ -215,12 +215,12 @@ def test_what_an_experiment_or_a_scheme_reaches_counts(monkeypatch):
 
 
 class Other(Tiny):
-    """Another class, with an attribute."""
+    """Another class with an attribute."""
 
     limit = 3
 
 
-def test_what_a_patch_computes_is_not_stored(tmp_path, monkeypatch, caplog):
+def test_results_computed_under_a_patch_are_not_stored(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("rdmacc.rules.pfc.must_pause", lambda *_: False)
     for _ in range(2):
         assert sweep(Tiny(), engine="simpy", store=tmp_path).reused == 0
@@ -248,7 +248,7 @@ sys.stdout.write(str(sweep(main.Own(), engine="simpy", store=sys.argv[1]).reused
 
 @pytest.mark.nightly
 def test_cells_of_a_notebook_count(tmp_path):
-    """A run of all cells again, and of more, costs nothing; one of another cell does."""
+    """Running all cells again, or additional ones, costs nothing; running a different cell does."""
     define = "class Own(Tiny):\n    name = 'tests.cells'\n    k = {}\n"
     for cells, reused in (
         ([define.format(1)], 0), ([define.format(1)], 4), ([define.format(1), "x = 1"], 4), ([define.format(2)], 0),
@@ -259,7 +259,7 @@ def test_cells_of_a_notebook_count(tmp_path):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
-def test_what_is_no_file_is_refused_and_not_waited_for(store, kept, caplog, make):
+def test_special_files_are_refused_without_waiting(store, kept, caplog, make):
     known, path = kept
     path.unlink()
     make(path)

@@ -23,7 +23,7 @@ SENDERS = ["h1", "h2", "h3"]
 
 
 def work(size="8kB", degree=3, seed=0):
-    """Return an incast whose starts depend on the seed."""
+    """Return an incast whose start times depend on the seed."""
     chance = np.random.default_rng(seed)
     return rdmacc.messages([(SENDERS[i], "h0", size, f"{chance.integers(0, 9)}us") for i in range(degree)])
 
@@ -37,7 +37,7 @@ def run(tmp_path):
     return call
 
 
-def test_every_combination_is_run_once_and_is_what_simulate_gives(run):
+def test_every_combination_runs_once_and_equals_simulate(run):
     found = run(["dcqcn", "line-rate"], vary={"size": ["8kB", "32kB"], "degree": [1, 3]}, seeds=2)
     assert len(found.runs) == 2 * 2 * 2 * 2
     assert found.parameters == ("size", "degree")
@@ -59,20 +59,20 @@ def test_a_parameter_goes_to_the_schemes_that_have_it(run):
     assert pd.isna(found.runs["g"].iloc[2])
 
 
-def test_the_network_may_depend_on_what_varies_too(run):
+def test_the_network_may_depend_on_varied_values_too(run):
     found = run("line-rate", network=lambda rate: rdmacc.star(4, rate=rate), vary={"rate": ["10Gbps", "100Gbps"]})
     slow, fast = found.runs.set_index("rate")["fct_mean_ps"]
     assert slow > 5 * fast
 
 
-def test_schemes_of_one_name_are_told_apart_by_what_differs(run):
+def test_schemes_with_the_same_name_are_distinguished_by_their_differences(run):
     found = run(["dcqcn", rdmacc.scheme("dcqcn", g=1 / 16), "line-rate"])
     assert found.runs["scheme"].tolist() == [f"dcqcn (g={1 / 256})", f"dcqcn (g={1 / 16})", "line-rate"]
     mine = run({"mine": rdmacc.scheme("dcqcn", g=1 / 16)})
     assert mine.runs["scheme"].tolist() == ["mine"]
 
 
-def test_what_is_stored_is_not_computed_again(run, tmp_path):
+def test_stored_runs_are_not_computed_again(run, tmp_path):
     first = run(["dcqcn"], seeds=2)
     again = run(["dcqcn"], seeds=3, store=Store(tmp_path))
     assert (first.reused, again.reused) == (0, 2)
@@ -90,9 +90,9 @@ def test_processes_and_executors_give_the_same(run, tmp_path):
         pd.testing.assert_frame_equal(other.flows, alone.flows)
 
 
-def test_a_component_that_cannot_be_sent_is_run_here_and_not_kept(run, tmp_path):
+def test_a_component_that_cannot_be_pickled_runs_here_and_is_not_stored(run, tmp_path):
     class Local(Dcqcn):
-        """A class of a function."""
+        """A class defined in a function."""
 
     found = run({"mine": rdmacc.scheme("dcqcn").replace(control=Local())}, seeds=2)
     assert len(found.runs) == 2
@@ -145,7 +145,7 @@ def test_a_comparison_pairs_the_runs_of_each_seed(run):
         ("line-rate", {"confidence": 1.0}, "confidence"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_compared_is_named(run, baseline, given, words):
+def test_comparisons_that_are_impossible_are_refused(run, baseline, given, words):
     found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 4]})
     with pytest.raises(ConfigError, match=words):
         found.compare(baseline, **given)
@@ -154,13 +154,13 @@ def test_what_cannot_be_compared_is_named(run, baseline, given, words):
 
 
 class Host:
-    """A node's name; all of them look the same."""
+    """A node's name; all have the same repr."""
 
     def __repr__(self):
         return "host"
 
 
-def test_nodes_that_look_alike_are_computed_and_not_stored(run, tmp_path, caplog):
+def test_nodes_with_equal_reprs_are_computed_and_not_stored(run, tmp_path, caplog):
     nodes = [Host(), Host()]
     network = rdmacc.star(3)
     network = nx.relabel_nodes(network, {"h0": nodes[0], "h1": nodes[1]})
@@ -171,7 +171,7 @@ def test_nodes_that_look_alike_are_computed_and_not_stored(run, tmp_path, caplog
     assert caplog.text.count("computing points of study without storing them: node = host: must be plain data") == 1
 
 
-def test_a_window_counts_what_a_result_counts_in_it_and_runs_nothing_again(tmp_path):
+def test_a_window_counts_as_in_a_result_and_reruns_nothing(tmp_path):
     network, window = rdmacc.star(5), ("100us", "400us")
     work = rdmacc.poisson(network, "20kB", 0.5, duration="500us", seed=1)
     given = {"engine": "simpy", "store": tmp_path, "progress": False}
@@ -189,7 +189,7 @@ def test_a_window_counts_what_a_result_counts_in_it_and_runs_nothing_again(tmp_p
     refused(lambda: rdmacc.study(network, work, "dcqcn", window="1ms", **given), "window = '1ms'")
 
 
-def test_a_run_that_fails_loses_no_other(run, caplog):
+def test_a_failed_run_does_not_affect_others(run, caplog):
     def network(n):
         return rdmacc.star(4, delay="1us") if n else rdmacc.star(2)
 
@@ -220,10 +220,10 @@ def test_wrong_arguments_are_named_before_anything_runs(run, tmp_path, options, 
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_a_study_comes_back_from_a_folder(run, tmp_path):
+def test_a_study_can_be_saved_and_loaded(run, tmp_path):
     found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 4]}, seeds=2)
     back = Study.load(found.save(tmp_path / "kept" / "study"))
-    for name in ("runs", "flows"):  # a scheme without the parameter has None or NaN there
+    for name in ("runs", "flows"):  # a scheme without the parameter has None or NaN
         ours, theirs = (getattr(one, name).convert_dtypes() for one in (back, found))
         pd.testing.assert_frame_equal(ours, theirs)
     assert str(back) == str(found)
@@ -233,7 +233,7 @@ def test_a_study_comes_back_from_a_folder(run, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [{"parameters": "g"}, {"failures": None}, {"reused": "1"}])
-def test_what_another_program_wrote_is_no_study(tmp_path, wrong):
+def test_files_of_other_programs_are_refused(tmp_path, wrong):
     about = {"parameters": ["g"], "failures": {}, "reused": 1} | wrong
     folder = write_folder(
         tmp_path / "study", "study", about, dict.fromkeys(("runs", "flows"), pd.DataFrame()), replace=False
@@ -242,11 +242,11 @@ def test_what_another_program_wrote_is_no_study(tmp_path, wrong):
 
 
 @pytest.mark.parametrize("name", ["size_bytes", "fct_ps", "drops", "goodput_bps", "start_ps"])
-def test_what_varies_has_no_name_that_the_frames_use(run, name):
+def test_varied_values_cannot_be_named_like_the_frames_columns(run, name):
     refused(lambda: run("dcqcn", work=lambda **given: None, vary={name: [1, 2]}), "another name")
 
 
-def test_values_whose_text_is_alike_are_refused_and_not_run_as_one(run):
+def test_values_with_equal_text_are_refused(run):
     slow = rdmacc.star(4, rate="25Gbps")
     given = {"network": lambda net: net, "workload": work, "schemes": "dcqcn", "progress": False}
     refused(lambda: study(**given, vary={"net": [rdmacc.star(4), slow]}), "vary, net", "named by their values' text")
@@ -254,7 +254,7 @@ def test_values_whose_text_is_alike_are_refused_and_not_run_as_one(run):
     refused(lambda: run("dcqcn", vary={"size": [np.arange(2), np.arange(3)]}), "can be a key")
 
 
-def test_short_runs_are_not_stored_and_measure_the_same(tmp_path, monkeypatch):
+def test_short_runs_are_not_stored_and_give_the_same_measurements(tmp_path, monkeypatch):
     monkeypatch.setattr("rdmacc.sweep.store.default_folder", lambda: tmp_path / "default")
     given = {"vary": {"size": ["8kB", "40kB"]}, "seeds": 3, "progress": False}
     short = study(rdmacc.star(4), work, ["dcqcn", "hpcc"], **given)
@@ -272,8 +272,8 @@ def _drawn(seed):
 
 
 @pytest.mark.skipif(not processes.may_fork(), reason="forks of this process")
-def test_many_short_runs_are_shared_out_to_forks_and_measure_the_same(monkeypatch):
-    """Workloads are drawn there too; a fork that dies is done without."""
+def test_many_short_runs_are_distributed_to_forks_and_give_the_same_measurements(monkeypatch):
+    """Workloads are drawn in the forks too; a fork that dies is replaced by this process."""
     monkeypatch.setattr("rdmacc.sweep.study._BLOCK", 3)
     own, here = os.getpid(), {"engine": "compiled", "progress": False}
 

@@ -1,6 +1,6 @@
-"""Sweeps: the same table however it is computed, and nothing lost to failures, kills and signals.
+"""Sweeps: the same table however computed, and nothing lost to failures, kills and signals.
 
-Processes of a sweep: a script needs no protection from being imported, unless it defines the computed functions.
+Processes of a sweep: a script needs no `__main__` guard unless it defines the computed functions.
 """
 
 import json
@@ -49,7 +49,7 @@ def test_what_cannot_be_swept_is_refused(tmp_path, wrong):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_class_of_a_function_is_refused_before_anything_runs(tmp_path):
+def test_a_class_defined_in_a_function_is_refused_before_anything_runs(tmp_path):
     class Local(Tiny):
         pass
 
@@ -58,14 +58,14 @@ def test_a_class_of_a_function_is_refused_before_anything_runs(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_sweep_gives_what_a_run_gives(tmp_path, engine):
+def test_a_sweep_gives_the_same_as_a_run(tmp_path, engine):
     found = run(Tiny(), tmp_path, engine=engine)
     pd.testing.assert_frame_equal(found.table, Tiny().run(engine=engine))
     assert list(found.table["point"].unique()) == [point.name for point in Tiny().points()]
     assert (0 < found.effort()["wall_s"] < 600, found.effort()["engines"]) == (True, [engine])
 
 
-def test_what_is_stored_is_not_computed_again(tmp_path):
+def test_stored_points_are_not_computed_again(tmp_path):
     first = run(Tiny(), tmp_path)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
     assert len(times) == 4
@@ -81,8 +81,8 @@ def test_what_is_stored_is_not_computed_again(tmp_path):
 
 
 @pytest.mark.slow
-def test_no_point_loses_another(tmp_path):
-    """One raises, one gives no table, one kills its process, and all others are as one process computes them."""
+def test_a_failed_point_does_not_affect_others(tmp_path):
+    """One raises, one returns no table, one kills its process; all others are as computed in one process."""
     found = run(Troubled(), tmp_path, jobs=2)
     alone = run(Tiny(), tmp_path, jobs=1).tables
     assert set(found.tables) == set(alone)
@@ -101,14 +101,14 @@ def test_no_point_loses_another(tmp_path):
     assert stored(Troubled(), store=Store(tmp_path)).reused == 4
 
 
-def test_a_failure_on_an_executor_loses_no_other(tmp_path):
+def test_a_failure_on_an_executor_does_not_affect_others(tmp_path):
     with ThreadPoolExecutor(1) as executor:
         found = run(Troubled(), tmp_path, scale="paper", executor=executor)
     assert set(found.failures) == {"fails"}
     assert len(found.tables) == 4
 
 
-def test_sources_that_changed_meanwhile_are_noticed(tmp_path):
+def test_sources_changed_during_a_sweep_are_noticed(tmp_path):
     found = stored(Tiny(), store=Store(tmp_path))
     (point, *_), code = found.points, dict(next(iter(found.identities.values()))["code"])
 
@@ -131,7 +131,7 @@ def test_parameters_reach_the_schemes_that_have_them(tmp_path):
     refused(lambda: run(Tiny(), tmp_path, changes={"timeout_ps": "soon"}), "timeout_ps")
 
 
-def test_a_table_of_which_a_part_is_missing_is_none(tmp_path):
+def test_an_incomplete_table_counts_as_missing(tmp_path):
     with pytest.raises(SweepError, match="4 of 4 points failed.*\n.*not computed yet"):
         stored(Tiny(), store=Store(tmp_path)).table  # noqa: B018
 
@@ -149,7 +149,7 @@ def test_old_drafts_are_removed(tmp_path):
 
 
 def python(code, *arguments):
-    """Return a process that runs code."""
+    """Start a Python process that runs code."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -168,7 +168,7 @@ def check_killed(found):
     assert found["equal"]
 
 
-def test_sigterm_keeps_what_is_finished(tmp_path):
+def test_sigterm_keeps_finished_points(tmp_path):
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
         run(Stopped(), tmp_path)
@@ -185,7 +185,7 @@ def test_a_killed_sweep_loses_nothing(tmp_path):
 
 
 def children(pid):
-    """Return the processes below one."""
+    """Return the descendants of a process."""
     try:
         own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except FileNotFoundError:
@@ -211,7 +211,7 @@ def wait_until(condition, what):
 @pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_signal_ends_every_process_and_keeps_what_is_finished(tmp_path, number):
+def test_a_signal_ends_every_process_and_keeps_finished_points(tmp_path, number):
     code = "import sys; from tests import sweeps; getattr(sweeps, sys.argv[1])(sys.argv[2])"
     with python(code, "run_forever", tmp_path) as process:
         try:
@@ -223,7 +223,7 @@ def test_a_signal_ends_every_process_and_keeps_what_is_finished(tmp_path, number
             wait_until(lambda: not any(map(is_alive, below)), "workers end with their parent")
             error = process.stderr.read()
         finally:
-            process.kill()  # it never ends by itself
+            process.kill()  # it never ends on its own
     assert number != signal.SIGTERM or "KeyboardInterrupt" in error
     with python(code, "print_missing", tmp_path) as process:
         assert json.loads(process.communicate()[0]) == ["waits 0", "waits 1", "waits 2"]
@@ -265,7 +265,7 @@ GUARDED = DEFINES + '\nif __name__ == "__main__":\n    compare()\n'
     ],
 )
 def test_a_script_computes_in_processes(text, warning, tmp_path):
-    """Once, without a page of errors; with a warning in one process if another one would run it all again."""
+    """Once and without pages of errors; in one process, with a warning, if others would run the whole script again."""
     text = text.format(store=str(tmp_path / "store"))
     script = tmp_path / "script.py"
     script.write_text(text)
@@ -297,8 +297,8 @@ def test_what_other_processes_cannot_compute(payload, source, reason, tmp_path, 
     assert reason is None or reason in found
 
 
-def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
-    """The third step writes a checkpoint and dies; the next process begins with what it holds."""
+def test_a_killed_point_continues_from_its_checkpoint(tmp_path, monkeypatch):
+    """The third step writes a checkpoint and dies; the next process starts from it."""
     monkeypatch.setenv("RDMACC_CHECKPOINT_EVERY", "0s")
     point = Tiny().checked_points("quick", 0)[0]
     whole, save, begun = compute(Tiny(), point, "compiled"), copies.save, []
@@ -319,7 +319,7 @@ def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypat
     again = compute(Tiny(), point, "compiled", 1, path)
     pd.testing.assert_frame_equal(again.table, whole.table, check_exact=True)
     assert begun[3] > begun[2]
-    assert left.exists()  # until the point is stored: it may have other runs, which are killed
+    assert left.exists()  # until the point is stored, since its other runs may be killed
     left.write_bytes(b"damaged")
     assert compute(Tiny(), point, "compiled", 1, path).table.equals(whole.table)
 

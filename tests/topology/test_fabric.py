@@ -1,6 +1,6 @@
 """Fabric: ports, routes against networkx, completion times against packet-by-packet brute force.
 
-RTT, BDP, bisection and oversubscription: closed forms, brute force, and the papers' own numbers.
+RTT, BDP, bisection and oversubscription: closed forms, brute force, and the papers' numbers.
 """
 
 from functools import partial
@@ -26,7 +26,7 @@ GRAPHS = networks(max_switches=6, max_hosts=6, is_joined=False)
 
 
 def allowed_graph(graph, src, dst):
-    """Return the part of a network that packets from src to dst may use: hosts do not forward."""
+    """Return the part of a network that packets from src to dst may use, as hosts do not forward."""
     return graph.subgraph([name for name in graph if name[0] == "s" or name in (src, dst)])
 
 
@@ -100,7 +100,7 @@ def test_paths_have_the_length_of_networkx(graph, random):
 
 @settings(max_examples=50)
 @given(GRAPHS, st.data())
-def test_base_fct_is_that_of_every_packet(graph, data):
+def test_base_fct_equals_packet_by_packet(graph, data):
     fabric = Fabric.from_graph(graph)
     joined = [
         (fabric.index[src], fabric.index[dst])
@@ -124,7 +124,7 @@ def test_base_fct_is_that_of_every_packet(graph, data):
 @settings(max_examples=25, deadline=None)
 @given(GRAPHS)
 def test_base_times_over_all_shortest_paths(graph):
-    """The slowest for a base RTT; for a packet that may take any, the fastest behind the first port."""
+    """A base RTT takes the slowest path; a packet that may take any takes the fastest behind the first port."""
     fabric = Fabric.from_graph(graph)
     there, back = packet_ps(fabric, 1048), packet_ps(fabric, 64)[fabric.port_reverse]
 
@@ -206,12 +206,12 @@ PAPERS = {
 
 
 @pytest.mark.parametrize("build", PAPERS)
-def test_networks_are_the_papers(build):
+def test_networks_match_the_papers(build):
     found = topology.describe(build(), data_bytes=0, ack_bytes=0)
     assert {name: getattr(found, name) for name in PAPERS[build]} == PAPERS[build]
 
 
-def test_packets_buffers_tiers_and_rates_are_the_papers():
+def test_packets_buffers_tiers_and_rates_match_the_papers():
     assert topology.describe(topology.igbn_pair()).base_rtt_ps == pytest.approx(us(4.5), rel=0.02)
     assert int(topology.describe(topology.dart_clos()).mean_hops * 10) == 58
     assert topology.hosts(topology.ren_testbed(senders=5)) == [f"h{i}" for i in range(7)]
@@ -251,7 +251,7 @@ def test_leaf_spine_bisection(leaves, spines, per_leaf, upper):
 
 
 @given(networks())
-def test_bisection_is_the_least_cut(graph):
+def test_bisection_is_the_minimum_cut(graph):
     names = sorted(topology.hosts(graph))
     one, other = names[: len(names) // 2], names[len(names) // 2 :]
     inner = topology.switches(graph)
@@ -291,6 +291,6 @@ def test_describe_agrees_with_all_pairs(graph, data_bytes, ack_bytes):
         (topology.clos(2, 2, 4, 2, 2), 4),
     ],
 )
-def test_shortage_of_uplinks(network, expected):
-    """Rate from below over that of the uplinks; tiers multiply."""
+def test_uplink_shortage(network, expected):
+    """The rate from below over the rate of the uplinks; tiers multiply."""
     assert uplink_shortage(Fabric.from_graph(network)) == expected

@@ -1,4 +1,4 @@
-"""Networks that are refused, and what is said of them."""
+"""Networks that are refused, and the error messages."""
 
 import networkx as nx
 import pytest

@@ -1,4 +1,4 @@
-"""Topologies: shapes, closed forms, every refusal, and the drawing.
+"""Topologies: shapes, closed forms, every error, and drawing.
 
 Dragonflies: counts, one link between two groups, minimal and Valiant paths, throughput of adversarial traffic.
 """
@@ -126,7 +126,7 @@ def test_base_rtt_of_a_star():
         ("kind", "router", "must be 'host' or 'switch'"),
     ],
 )
-def test_attributes_that_are_missing_or_wrong_are_named(name, value, text):
+def test_missing_or_invalid_attributes_are_named(name, value, text):
     graph = topology.star(3)
     is_of_a_link = name in graph.edges["h0", "s0"]
     attributes = graph.edges["h0", "s0"] if is_of_a_link else graph.nodes["s0"]
@@ -137,7 +137,7 @@ def test_attributes_that_are_missing_or_wrong_are_named(name, value, text):
     refused(lambda: topology.validate(graph), f"{name} = {value!r} ({place}): {text}")
 
 
-def test_hosts_without_a_link_and_links_to_oneself_are_named():
+def test_hosts_without_links_and_self_loops_are_named():
     graph = topology.star(3)
     graph.add_node("x", kind="host")
     refused(lambda: topology.validate(graph), "host = 'x': must have at least one link")
@@ -147,14 +147,14 @@ def test_hosts_without_a_link_and_links_to_oneself_are_named():
 
 
 def plain():
-    """Return a graph as anyone would write it: no kinds, rates and delays with units, no buffers."""
+    """Return a graph as users write it: no kinds, rates and delays with units, no buffers."""
     graph = nx.Graph(name="mine")
     for host, rate in (("a", "25Gbps"), ("b", "100Gbps"), ("c", "25Gbps")):
         graph.add_edge(host, "tor", rate=rate, delay="1us", weight=3)
     return graph
 
 
-def test_a_plain_graph_is_completed_and_left_as_it_was():
+def test_a_plain_graph_is_completed_in_a_copy():
     graph = plain()
     network = topology.completed(graph)
     assert (topology.hosts(graph), topology.switches(graph)) == (["a", "b", "c"], ["tor"])
@@ -179,14 +179,14 @@ def test_a_plain_graph_is_completed_and_left_as_it_was():
         (lambda graph: graph.add_edge("d", "tor", bandwidth="1Gbps"), "rate = None (edge tor-d): must be set on ev"),
     ],
 )
-def test_what_a_plain_graph_lacks_is_named(change, text):
+def test_missing_parts_of_a_plain_graph_are_named(change, text):
     graph = plain()
     change(graph)
     assert str(refused(lambda: Fabric.from_graph(graph))).startswith(text)
 
 
-def test_a_hosts_rate_in_text_is_its_rate_in_bits():
-    """A host that sends at 10 Gb/s on a link of 100 Gb/s: its message takes ten times as long on the wire."""
+def test_a_hosts_rate_may_be_a_string():
+    """A host that sends at 10 Gb/s on a 100 Gb/s link: its message takes ten times as long on the wire."""
     fct_ps = []
     for attributes in ({"rate": "10Gbps"}, {"rate_bps": 1e10}, {}):
         graph = nx.Graph()
@@ -215,7 +215,7 @@ def groups_of(path):
 
 @pytest.mark.parametrize(("a", "p", "h"), SHAPES)
 def test_counts_and_diameter(a, p, h):
-    """Kim et al., section 3: a h + 1 groups, a p (a h + 1) hosts; each router has p + a - 1 + h links."""
+    """Kim et al., section 3: a h + 1 groups and a p (a h + 1) hosts; each router has p + a - 1 + h links."""
     graph = topology.dragonfly(a, p, h)
     groups = a * h + 1
     routers = topology.switches(graph)
@@ -251,23 +251,23 @@ def test_paths_are_minimal_and_pass_one_group_more_with_a_detour(a, p, h):
     assert [path[::-1] for path in valiant["path"]] == valiant["ack_path"].tolist()
     assert dragonfly_paths(work, graph, "valiant", seed=3)["path"].equals(valiant["path"])
     other = dragonfly_paths(work, graph, "valiant", seed=4)["path"]
-    assert other.equals(valiant["path"]) is (a * h + 1 == 3)  # then there is one third group
+    assert other.equals(valiant["path"]) is (a * h + 1 == 3)  # then there is only one third group
 
 
 def adversarial(a, p, h, each, size):
-    """Each host sends messages to the host at its place in the next group."""
+    """Return messages from each host to the host at the same position in the next group."""
     hosts, group = a * p * (a * h + 1), a * p
     return rdmacc.messages([(f"h{i}", f"h{(i + group) % hosts}", size) for _ in range(each) for i in range(hosts)])
 
 
 def busiest(work):
-    """Return the most messages that any direction of a link carries."""
+    """Return the largest number of messages in one direction of a link."""
     return max(Counter(link for path in work["path"] for link in pairwise(path)).values())
 
 
 @pytest.mark.parametrize("engine", mostly_at_night(["compiled", "simpy"], every=2))
-def test_a_group_that_sends_to_the_next_one(engine):
-    """Adversarial traffic: a p hosts share one link, so each gets 1/(a p) of its rate; Valiant about half."""
+def test_groups_that_send_to_the_next_group(engine):
+    """Adversarial traffic: a p hosts share one link, so each gets 1/(a p) of its rate; with Valiant, about half."""
     graph = topology.dragonfly(4, 2, 2, rate="100Gbps", delay="100ns")
     scheme = rdmacc.scheme("line-rate", payload_bytes=1000).replace(buffer=DropTail())
     each = 100
@@ -284,4 +284,4 @@ def test_a_group_that_sends_to_the_next_one(engine):
         assert bound_us < end_us < 1.1 * bound_us
         shares[routing] = alone_us / end_us
     assert shares["minimal"] == pytest.approx(1 / 8, rel=0.05)
-    assert 0.8 < shares["valiant"] / (7 / 16) < 1  # (a h - 1) / (2 a p) if all detours were equally loaded
+    assert 0.8 < shares["valiant"] / (7 / 16) < 1  # (a h - 1) / (2 a p) with equally loaded detours

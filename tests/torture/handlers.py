@@ -1,4 +1,4 @@
-"""Handlers that misbehave: each is a clear error, or the same on both engines."""
+"""Handlers that misbehave: each gives a clear error, or the same on both engines."""
 
 import ast
 from functools import cache
@@ -108,7 +108,7 @@ _BESIDE = {
     "on_e_timer": {"on_data": ("on_data(endpoint, now)", "endpoint.e_timer_ps = now + 1000")},
     "on_p_timer": {"on_port": ("on_port(egress)", "egress.p_timer_ps = 1000000")},
 }
-"""The handlers that lead to an odd one."""
+"""Handlers that lead to an odd one."""
 
 ARGUMENTS = {
     "on_open": "params, qp, sender",
@@ -132,7 +132,7 @@ ARGUMENTS = {
 
 
 def scheme_of(hook: str, body: str, definition: str = "") -> Any:
-    """Return a scheme whose only odd handler has a body, or a definition of its own, and a source that can be read."""
+    """Return a scheme with one odd handler, given by body or definition, whose source can be read."""
     template, timers = _TEMPLATE, ""
     for name, record in _TIMERS.items():
         field = f"{name[3:]}_ps"
@@ -172,7 +172,7 @@ ENGINES = {
     "on_pick": "message.key",
     "on_port": "port.rate_bps",
 }
-"""Fields that are the engine's to write, whatever the value."""
+"""Fields that only the engine may write."""
 
 REFUSED: dict[str, tuple[str, str]] = {
     f"{field} {hook}": (hook, f"{field} = {field}") for hook, fields in ENGINES.items() for field in fields.split()
@@ -182,7 +182,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "through a tuple": ("on_ack", "a, b = qp, message\na.number = 1"),
     "in a tuple": ("on_ack", "qp.number, x = 1, 2"),
     "a set of packets": ("on_ack", "transfer.seen = 0"),
-    # A vector or a set as a whole: a list for one engine, an array for the other
+    # A whole vector or set: a list in one engine, an array in the other
     "a vector, written": ("on_ack", "sender.vector = sender.vector"),
     "misspelt, read": ("on_ack", "x = message.next_pns"),
     # Forbidden to handlers
@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "min of mixed": ("on_ack", "sender.x = min(3, 2.5)"),
     "assigns an argument": ("on_ack", "packet = 3\nsender.big = packet"),
 }
-"""Bodies that are refused when the scheme is made."""
+"""Bodies that are refused when the scheme is created."""
 
 RUN: dict[str, tuple[str, str]] = {
     # Exceptions
@@ -280,14 +280,14 @@ RUN: dict[str, tuple[str, str]] = {
     # Known to only one engine
     "floor division of negatives": ("on_ack", "sender.big = (-7 - sender.flag) // 2"),
 }
-"""Bodies that run, or say why not."""
+"""Bodies that run or raise a clear error."""
 
 REFUSED |= language.REFUSED
 RUN |= language.RUN
 
 
 def _apart(body: str, number: int) -> str:
-    """Return a body whose variables have names that no other body's have."""
+    """Return a body whose variable names are unique to it."""
     tree = ast.parse(body)
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
@@ -298,7 +298,7 @@ def _apart(body: str, number: int) -> str:
 
 @cache
 def _together(hook: str) -> Any:
-    """Return a scheme with the other bodies of a hook in one handler: `case` says which runs."""
+    """Return a scheme with all bodies of a hook in one handler; `case` selects the one to run."""
     names = [name for name, (where, _) in RUN.items() if where == hook]
     body = "".join(
         f"if params.case == {number}:\n{indent(_apart(RUN[name][1], number), '    ')}\n"
@@ -308,7 +308,7 @@ def _together(hook: str) -> Any:
 
 
 def scheme_for(name: str) -> Any:
-    """Return the scheme of a body that runs; those of a hook share their machine code."""
+    """Return a running body's scheme; bodies of the same hook share machine code."""
     hook, _ = RUN[name]
     names, scheme = _together(hook)
     return scheme.replace(case=names.index(name))

@@ -1,4 +1,4 @@
-"""Bodies at the edges of the handlers' language: those in it have one result, the others are refused."""
+"""Bodies at the edges of the handlers' language: those inside have one result, the others are refused."""
 
 __all__ = ["DEFINITIONS", "MODULE", "REFUSED", "RUN"]
 
@@ -175,7 +175,7 @@ _REST = {
 }  # fmt: skip
 
 RUN = {name: ("on_ack", body) for name, body in (_NUMBERS | _REST).items()}
-"""Bodies whose result is the same on both engines, or whose error is."""
+"""Bodies with the same result, or the same error, on both engines."""
 
 _REFUSED = {
     # Constants beyond 63 bits
@@ -200,7 +200,7 @@ _REFUSED = {
     "a call in an index": "sender.vector[mark(message, transfer, 1)] += 1",
     "a tuple unpacked short": "a, b = (1, 2, 3)",
     "a record compared": _BIG + "1 if packet == reply else 2",
-    # Not shared by the engines
+    # Not available in both engines
     "too few arguments": _BIG + "clamp(1)",
     "a set's number": "set_bit(7, packet.psn)",
     "random.Random": _X + "random.Random(3).random()",

@@ -1,4 +1,4 @@
-"""Each odd handler is refused when its scheme is made, or ends the same way on both engines."""
+"""Each odd handler is refused when its scheme is created, or ends the same way on both engines."""
 
 import re
 from functools import cache
@@ -16,7 +16,7 @@ _FIELDS = ("big", "x", "flag", "small")
 
 
 def outcome(scheme: Any, engine: str) -> tuple[str, str, str]:
-    """Return how a run ends: the error's type, where it is, and its text, or the results."""
+    """Return how a run ends: the error's type, location and text, or the results."""
     work = rdmacc.incast(["h1", "h2"], "h0", "24kB")
     try:
         run = rdmacc.Simulation(rdmacc.star(3), work, scheme, engine=engine, check=True)

@@ -1,1 +1,1 @@
-"""Code as users write it, which a type checker passes without ignores: `mypy` checks this folder."""
+"""Code as users write it, which type checkers accept without ignores: `mypy` checks this folder."""

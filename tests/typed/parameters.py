@@ -1,4 +1,4 @@
-"""Quantities, choices, vectors and components, given in the ways that the documentation shows."""
+"""Quantities, choices, vectors and components, given in the ways shown in the documentation."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +17,7 @@ __all__ = ["Mine", "schemes", "sizes"]
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Component):
-    """A component of a user's."""
+    """A user's component."""
 
     wait_ps: Time = param("55us", "time between steps", unit="ps", low=1)
     late_ps: OptionalTime = param(None, "0: never", unit="ps")
@@ -27,7 +27,7 @@ class Mine(Component):
 
 
 def schemes() -> list[Scheme]:
-    """Return schemes made of quantities."""
+    """Return schemes made from quantities."""
     red = Red(kmin_bytes="5kB", kmax_bytes=200_000, reference_bps="25Gbps")
     return [
         Scheme(name="one", control=Dcqcn(cnp_interval_ps="4us"), switch=red, buffer=Pfc(xoff_bytes=None)),

@@ -1,4 +1,4 @@
-"""Units: exact parsing, clear refusals, formatting that reads back; and the errors' texts and pickles."""
+"""Units: exact parsing, clear errors, formatting that reads back; and the errors' texts and pickles."""
 
 import pickle
 from decimal import Decimal
@@ -68,7 +68,7 @@ def test_sums_and_multiples_of_times_carry_their_unit(time, expected):
     assert repr(time) == str(expected)
 
 
-def test_other_arithmetic_of_times_is_a_numbers():
+def test_other_arithmetic_with_times_gives_plain_numbers():
     assert units.us(1) + 0.5 == 1_000_000.5
     assert type(units.us(1) * 2.0) is float
     assert type(units.us(1) / units.ns(1)) is float
@@ -124,7 +124,7 @@ def test_size(text, expected):
         (units.size_bytes, 1.5, "a whole number of bytes"),
     ],
 )
-def test_refused_texts(parse, text, says):
+def test_refused_strings(parse, text, says):
     with pytest.raises(ConfigError) as caught:
         parse(text, field="thing")
     error = caught.value
@@ -205,7 +205,7 @@ def test_exact_rate_format_reads_back(value):
 
 
 @given(st.integers(1, 2**60), st.integers(1, 12))
-def test_short_format_is_near(value, digits):
+def test_short_format_is_close(value, digits):
     assert abs(units.time_ps(units.format_time(value, digits)) - value) <= value * 10.0 ** (1 - digits)
 
 
@@ -247,7 +247,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("error", "text"), ERRORS, ids=lambda value: type(value).__name__)
-def test_errors_read_well_and_pickle(error, text):
+def test_errors_have_clear_texts_and_pickle(error, text):
     assert str(error) == text
     error.add_note("seen at point 3")
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
@@ -257,7 +257,7 @@ def test_errors_read_well_and_pickle(error, text):
         assert vars(again) == vars(error)
 
 
-def test_error_with_a_value_that_does_not_pickle():
+def test_an_error_with_a_value_that_does_not_pickle():
     error = ConfigError("choose", lambda: 0, "must be a number")
     again = pickle.loads(pickle.dumps(error))
     assert again.field == "choose"

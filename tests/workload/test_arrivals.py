@@ -1,6 +1,6 @@
-"""Load: its definition against brute force, the generators' offer, and the links' traffic.
+"""Load: its definition against brute force, the generators' offered load, and the links' traffic.
 
-Size distributions: the published means, closed forms, sampling, and every refusal.
+Size distributions: published means, closed forms, sampling, and every error.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ NETWORK = topology.leaf_spine(4, 2, 4)
 
 
 def by_hand(fabric, weights):
-    """Return the part of all bytes on each port: every pair on its own, an equal split at every hop."""
+    """Return each port's share of all bytes: pair by pair, with an equal split at every hop."""
     crossing = np.zeros(fabric.n_ports)
 
     def send(node, dst, amount):
@@ -84,7 +84,7 @@ def test_exact_load(links, counting, seed):
     ("links", "expected"), [("host", 16 * 100e9), ("uplink", 8 * 100e9 / (12 / 15)), ("core", 8 * 100e9 / (12 / 15))]
 )
 def test_definition_in_closed_form(links, expected):
-    """A load of 1 is the rate of the links over the share of messages that cross one of them."""
+    """A load of 1 is the links' rate over the share of messages that cross one of them."""
     of = LoadDefinition(links, counting="payload")
     work = workload.poisson(NETWORK, "10kB", 1.0, of=of, duration="20ms", seed=1)
     assert len(work) * 80_000 / 20e-3 == pytest.approx(expected, rel=0.01)
@@ -173,7 +173,7 @@ def test_darts_mix_with_persistent_long_flows():
 
 @pytest.mark.slow
 def test_darts_incasts_in_fixed_groups():
-    """Every incast is of one of the groups, groups are equally likely, and none meets a long flow on its way."""
+    """Every incast is from one group, groups are equally likely, and none shares its path with a long flow."""
     one = partial(workload.dart_mix, NETWORK, 0.6, degree=3, duration="50ms", long="30MB", seed=5)
     work, free = one(groups=4), one()
     long, short = (work[work["group"].isna() == is_long] for is_long in (True, False))
@@ -211,7 +211,7 @@ STATED = {
     "alibaba_storage": (9, 40_870, 8.8847465),
     "solar": (8, 39_424, 9.9429982),
 }
-"""Knots of each published table, its mean, which large sizes make, and the mean logarithm, which small ones make."""
+"""Each published table: knots, the mean (dominated by large sizes), and the mean logarithm (by small ones)."""
 
 
 @st.composite
@@ -228,7 +228,7 @@ def test_published_means(name):
     assert SIZES[name].source
     knots, mean, of_logarithms = STATED[name]
     assert len(SIZES[name].sizes) == knots
-    assert SIZES[name].mean == pytest.approx(mean, rel=2e-5)  # the tables are printed to six digits
+    assert SIZES[name].mean == pytest.approx(mean, rel=2e-5)  # the tables are printed with six digits
     evenly = SIZES[name].quantile((np.arange(200_000) + 0.5) / 200_000)
     assert np.log(np.maximum(evenly, 1)).mean() == pytest.approx(of_logarithms, abs=2e-7)
 
@@ -243,14 +243,14 @@ def test_published_samples(name):
     assert abs(sizes.mean() - distribution.mean) < 4 * error
     at = np.array([knot for knot in distribution.sizes if knot >= 1])
     found = (sizes[:, None] <= at).mean(axis=0)
-    # A size above a knot by less than half a byte is rounded to the knot.
+    # A size less than half a byte above a knot is rounded to the knot.
     assert np.abs(found - distribution.cdf(at + 0.499)).max() < 4 * 0.5 / len(sizes) ** 0.5
 
 
 @pytest.mark.parametrize(
     ("name", "quantiles"),
     [
-        ("web_search", {60: 200e3, 80: 2e6, 97: 10e6}),  # the smaller sizes are other ones there
+        ("web_search", {60: 200e3, 80: 2e6, 97: 10e6}),  # the smaller sizes differ there
         ("hadoop", {50: 700, 90: 120e3, 99: 2e6}),
         ("alibaba_storage", {69.21: 8000, 90.47: 32e3, 97.53: 256e3}),
     ],
@@ -263,7 +263,7 @@ def test_quantiles_are_those_of_hpccs_traffic_generator(name, quantiles):
     assert SIZES[name].quantile(shares) == pytest.approx([*quantiles.values()])
 
 
-def test_what_ren_says_of_data_mining():
+def test_what_ren_says_about_data_mining():
     assert SIZES["data_mining"].cdf(100e3) == pytest.approx(0.822, abs=5e-4)
     assert 1 - SIZES["data_mining"].cdf(1e6) == pytest.approx(0.088, abs=5e-4)
 
@@ -289,7 +289,7 @@ def test_cdf_ascends_and_inverts_the_quantile(distribution):
 
 
 @given(distributions(), st.integers(1, 60_000))
-def test_capped_is_the_least_of_both(distribution, limit):
+def test_capped_is_the_minimum_of_both(distribution, limit):
     capped = distribution.capped(limit)
     sizes = distribution.sample(np.random.default_rng(5), 1000)
     same = capped.sample(np.random.default_rng(5), 1000)
@@ -297,11 +297,11 @@ def test_capped_is_the_least_of_both(distribution, limit):
     assert capped.mean <= distribution.mean + 1e-9
 
 
-def test_from_cdf_takes_percent_units_and_arrays():
+def test_from_cdf_accepts_percent_units_and_arrays():
     expected = SizeDistribution.from_cdf([(1000, 0.25), (64_000, 1)])
     assert SizeDistribution.from_cdf([("1kB", 25), ("64kB", 100)]) == expected
     assert SizeDistribution.from_cdf(np.array([[1000, 0.25], [64_000, 1]])) == expected
-    assert SizeDistribution.from_cdf([(1000, 0.25), (64_000, 1 - 1e-12)]) == expected, "a sum of shares"
+    assert SizeDistribution.from_cdf([(1000, 0.25), (64_000, 1 - 1e-12)]) == expected, "a cumulative sum of shares"
     assert expected.sizes == (1000, 1000, 64_000)
 
 

@@ -1,8 +1,8 @@
 """Patterns, closed loops and collectives: counts, sizes, groups, dependencies.
 
-Collectives as in NCCL: messages, and times against closed forms.
+Collectives as in NCCL: messages, and times compared with closed forms.
 
-A training step: the bytes of the worked 7B example, and times against closed forms.
+A training step: the bytes of the worked 7B example, and times compared with closed forms.
 """
 
 import networkx as nx
@@ -29,7 +29,7 @@ counts = st.integers(2, 12)
 
 
 def check(frame):
-    """Assert that engines would accept the workload, and return the graph of its dependencies."""
+    """Assert that engines would accept the workload, and return its dependency graph."""
     pd.testing.assert_frame_equal(workload.validate(frame, FABRIC), frame)
     graph = nx.DiGraph()
     graph.add_nodes_from(frame.index)
@@ -39,7 +39,7 @@ def check(frame):
 
 
 def steps(frame):
-    """Return the length of the longest chain of messages that wait on each other."""
+    """Return the length of the longest chain of dependent messages."""
     return nx.dag_longest_path_length(check(frame)) + 1
 
 
@@ -84,7 +84,7 @@ def test_shifted_all_to_all(n):
 
 
 @given(counts, st.integers(1, 10**6))
-def test_ring_all_reduce_moves_what_it_must(n, size):
+def test_ring_all_reduce_moves_the_necessary_bytes(n, size):
     hosts = HOSTS[:n]
     if size < n:
         refused(lambda: workload.ring_all_reduce(hosts, size), "must be at least 1 byte for each of the")
@@ -106,7 +106,7 @@ def test_ring_all_reduce_moves_what_it_must(n, size):
 
 @given(counts, st.integers(12, 200))
 def test_ring_all_reduce_reduces(n, size):
-    """Move sets of contributions along the messages: in the end every host has all chunks of all hosts."""
+    """Move sets of contributions along the messages: at the end every host has all chunks of all hosts."""
     frame = workload.ring_all_reduce(HOSTS[:n], size)
     sizes = [size // n + (chunk < size % n) for chunk in range(n)]
     has = [[{host} for _ in range(n)] for host in range(n)]
@@ -235,7 +235,7 @@ def test_a_network_stands_for_its_hosts(name):
         pd.testing.assert_frame_equal(OF_HOSTS[name](network), OF_HOSTS[name](topology.hosts(NET)))
 
 
-def test_a_network_leaves_out_the_receiver_and_drawn_hosts_differ():
+def test_a_network_excludes_the_receiver_and_drawn_hosts_differ():
     others = [host for host in topology.hosts(NET) if host != "h1"]
     pd.testing.assert_frame_equal(workload.incast(NET, "h1", 10), workload.incast(others, "h1", 10))
     pd.testing.assert_frame_equal(
@@ -270,17 +270,17 @@ def test_one_ring_is_the_ring_all_reduce():
         (16, [-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8, 14, 12, 14], None),
     ],
 )
-def test_trees_are_nccl_s(n, one, two):
+def test_trees_match_nccl(n, one, two):
     found = tree_parents(n)
     assert found[0] == one
     if two is not None:
         assert found[1] == two
     if n % 2 == 0:
         inner = [{parent for parent in parents if parent >= 0} - {parents.index(-1)} for parents in found]
-        assert not inner[0] & inner[1], "no rank is inside both trees"
+        assert not inner[0] & inner[1], "no rank is an inner node of both trees"
 
 
-def test_peers_are_in_nccl_s_order():
+def test_peers_are_in_nccls_order():
     assert [group for group, _ in peer_order(8)] == [1, 3, 6, 2, 7, 5, 4]
     assert [group for group, _ in peer_order(16)] == [1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8]
     assert [group for group, _ in peer_order(6)] == [1, 3, 2, 5, 4]
@@ -293,7 +293,7 @@ def test_peers_are_in_nccl_s_order():
 @pytest.mark.parametrize(
     ("call", "sends"), [(nccl.all_reduce, 2 * 7 / 8), (nccl.reduce_scatter, 7 / 8), (nccl.all_gather, 7 / 8)]
 )
-def test_a_rank_of_a_ring_sends_what_it_must(settings, call, sends):
+def test_a_rank_of_a_ring_sends_the_necessary_bytes(settings, call, sends):
     work = call(EIGHT_HOSTS, 4_800_000, settings)
     assert work.groupby("src")["size_bytes"].sum().to_numpy() == pytest.approx(sends * 4_800_000, rel=1e-3)
     if settings.chunk_bytes:
@@ -301,24 +301,24 @@ def test_a_rank_of_a_ring_sends_what_it_must(settings, call, sends):
 
 
 @pytest.mark.parametrize("half", [0, 1, 2, 3])
-def test_gpus_of_a_node_are_a_chain_whose_head_is_in_the_tree_of_nodes(half):
-    """Between heads the tree is that of the nodes; each other GPU is below one of its node."""
+def test_gpus_of_a_node_form_a_chain_whose_head_is_in_the_tree_of_nodes(half):
+    """Heads form the tree of the nodes; each other GPU is below one of its own node."""
     parents, head = tree_of_gpus(24, 4, half), half // 2
     between = {rank // 4: parent // 4 for rank, parent in enumerate(parents) if parent >= 0 and rank % 4 == head}
     assert [between.get(node, -1) for node in range(6)] == tree_parents(6)[half % 2]
     for rank, parent in enumerate(parents):
         if rank % 4 == head:
-            assert parent < 0 or parent % 4 == head, "a channel leaves each node by one NIC"
+            assert parent < 0 or parent % 4 == head, "a channel leaves each node through one NIC"
         else:
             assert parent == rank // 4 * 4 + (rank - 1) % 4
     assert sorted(parents).count(-1) == 1
 
 
 @pytest.mark.parametrize(("protocol", "factor"), [("Simple", 1), ("LL", 2), ("LL128", 128 / 120)])
-def test_a_protocol_sends_its_flags_too(protocol, factor):
+def test_a_protocol_also_sends_flags(protocol, factor):
     work = nccl.all_reduce(EIGHT_HOSTS, 960_000, Nccl(protocol=protocol))
     assert work["size_bytes"].unique().tolist() == [120_000 * factor]
-    assert set(work["buffer_bytes"]) == {960_000}, "busbw is that of the data"
+    assert set(work["buffer_bytes"]) == {960_000}, "busbw counts only the data"
 
 
 def test_queue_pairs_of_a_connection_share_its_messages():
@@ -331,7 +331,7 @@ def test_queue_pairs_of_a_connection_share_its_messages():
 
 
 def test_a_connection_has_one_path_and_its_messages_come_in_order(engine):
-    """Slices of one connection: one queue pair, one hash; each is delivered before the next one."""
+    """Slices of one connection have one queue pair and one hash; each is delivered before the next."""
     net = rdmacc.leaf_spine(2, 4, 2)
     work = nccl.send_receive([("h0", "h2"), ("h1", "h3")], "400kB", Nccl(chunk_bytes="50kB"))
     result = rdmacc.simulate(net, work, "line-rate", engine=engine, trace=True)
@@ -346,8 +346,8 @@ def test_a_connection_has_one_path_and_its_messages_come_in_order(engine):
 
 
 @pytest.mark.parametrize(("protocol", "step"), [("Simple", 524_288), ("LL", 32_768), ("LL128", 576_000)])
-def test_what_is_passed_on_is_passed_on_in_steps_of_the_buffer(protocol, step):
-    """An eighth of the buffer: 4 MiB, 256 KiB of data, 15/16 of 4,915,200 B. Rings send their parts whole."""
+def test_data_is_forwarded_in_steps_of_the_buffer(protocol, step):
+    """An eighth of the buffer: 4 MiB, 256 KiB of data, 15/16 of 4,915,200 B. Rings send whole parts."""
     settings = Nccl(protocol=protocol)
     for call, change, data in ((nccl.broadcast, {}, 1), (nccl.all_reduce, {"algorithm": "tree"}, 2)):
         work = call(EIGHT_HOSTS, data * 8 * step, settings.replace(**change))
@@ -376,16 +376,16 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_collective_alone_takes_its_closed_form(name):
-    """Within 2%: the first and the last chunk meet no ACKs, and last packets are short."""
+def test_a_lone_collective_takes_its_closed_form(name):
+    """Within 2%: the first and the last chunk meet no ACKs, and the last packets are short."""
     model = AlphaBeta(**CASES[name])
     comparison = rdmacc.compare(model)
     times = comparison.frame[comparison.frame["quantity"] == "time"].iloc[0]
     assert times["simulation"] == pytest.approx(times["model"], rel=0.02)
 
 
-def test_a_rank_of_a_tree_is_eight_chunks_ahead():
-    """On four ranks: 1 and 3 below 2, 2 below 0, and mirrored. What a chunk waits for, by sender and receiver."""
+def test_a_rank_of_a_tree_is_at_most_eight_chunks_ahead():
+    """Four ranks: 1 and 3 below 2, 2 below 0, and mirrored. What a chunk waits for, by sender and receiver."""
     work = nccl.all_reduce(EIGHT_HOSTS[:4], "1MB", Nccl(algorithm="tree", chunk_bytes="50kB"))
     ends = list(zip(work["src"], work["dst"], strict=True))
     waits = {}
@@ -393,7 +393,7 @@ def test_a_rank_of_a_tree_is_eight_chunks_ahead():
         waits.setdefault(ends[row], []).append({(ends[one], row - one) for one in wanted})
     first, ninth = (waits["h1", "h2"][chunk] for chunk in (0, 8))
     assert first == set()
-    assert [end for end, _ in ninth] == [("h2", "h0")], "the receiver has passed on the chunk eight before"
+    assert [end for end, _ in ninth] == [("h2", "h0")], "the receiver has forwarded the chunk eight before"
 
 
 def test_busbw_of_a_perfect_run_is_the_link(engine):
@@ -404,7 +404,7 @@ def test_busbw_of_a_perfect_run_is_the_link(engine):
     assert told == [["all-reduce", 0, 4], ["all-gather", 1, 4]]
     payload = 1000 / (1048 + 64)
     assert table["busbw_bps"].to_numpy() == pytest.approx(1e11 * payload, rel=0.08)
-    large = AlphaBeta(ranks=4).evaluate([10**11])  # no alpha to speak of
+    large = AlphaBeta(ranks=4).evaluate([10**11])  # negligible alpha
     assert large["busbw_bps"][0] == pytest.approx(1e11 * payload, rel=1e-3)
     assert table["algbw_bps"][0] * 1.5 == table["busbw_bps"][0]
     assert table["time_ps"][0] == (result.flows["start_ps"] + result.flows["fct_ps"])[:24].max()
@@ -412,8 +412,8 @@ def test_busbw_of_a_perfect_run_is_the_link(engine):
 
 @pytest.mark.parametrize("settings", [Nccl(), Nccl(chunk_bytes="16kB", slices=2), Nccl(channels=4)])
 @pytest.mark.parametrize("call", [nccl.all_reduce, nccl.all_gather])
-def test_a_way_through_a_node_takes_as_long_as_its_transfers_one_by_one(call, settings):
-    """Every chunk is equally long, so behind the port where it enters it waits nowhere."""
+def test_a_path_through_a_node_takes_as_long_as_its_transfers_in_sequence(call, settings):
+    """All chunks are equally long, so a chunk waits only at the port where it enters."""
     settings = settings.replace(hosts_per_node=4, channels=settings.rings, inner_rate_bps=2e11)
     hosts = [f"h{rank}" for rank in range(12)]
     work = call(hosts, 12 * 4 * 64_000, settings)
@@ -422,7 +422,7 @@ def test_a_way_through_a_node_takes_as_long_as_its_transfers_one_by_one(call, se
     for ring in ring_orders(12, settings):
         parts = settings.slices if settings.chunk_bytes else 1
         size = 12 * 4 * 64_000 // settings.rings // 12 // loops // parts
-        came: dict[tuple[int, int], int] = {}  # the row after which a part is at its next rank, by rank and part
+        came: dict[tuple[int, int], int] = {}  # the row after which a part is at the next rank, by rank and part
         busy: dict[int, int] = {}
         for _ in range(loops * steps):
             now: dict[tuple[int, int], int] = {}
@@ -457,7 +457,7 @@ def volume(step: TrainingStep) -> dict[str, tuple[int, int, int]]:
     return {row.what: (row.calls, row.buffer_bytes, row.sent_bytes) for row in step.volumes().itertuples()}
 
 
-def test_models_have_their_parameters():
+def test_models_have_their_number_of_parameters():
     assert LLAMA_7B.layer_parameters == 202_383_360
     assert LLAMA_7B.parameters_in_all == 6_738_415_616
     assert TrainingStep(data=8).routed_bytes == 0
@@ -466,7 +466,7 @@ def test_models_have_their_parameters():
     assert MIXTRAL_8X7B.expert_parameters == pytest.approx(176.2e6, rel=1e-3)
 
 
-def test_the_worked_example_has_its_bytes():
+def test_the_bytes_of_the_worked_example():
     assert volume(TrainingStep(data=64)) == {"gradients, all-reduce": (106, 13_476_831_232, 26_532_511_488)}
     sharded = TrainingStep(data=64, optimizer="sharded", gradient_bytes=4)
     assert volume(sharded) == {
@@ -501,8 +501,8 @@ def test_the_worked_example_has_its_bytes():
     ],
     ids=str,
 )
-def test_messages_are_the_bytes_that_were_announced(change):
-    """By rank, to the byte for each chunk: the schedule against the sums."""
+def test_messages_have_the_announced_bytes(change):
+    """By rank, exact for each chunk: the schedule against the sums."""
     step = TrainingStep(**{"model": SMALL, "sequence": 256, "bucket": 20_000} | change)
     work = step.workload(GPUS)
     sends = work[work["size_bytes"] > 0]
@@ -514,8 +514,8 @@ def test_messages_are_the_bytes_that_were_announced(change):
     assert set(sends.index[sends["src"].map(stage_of) != sends["dst"].map(stage_of)]) <= waited_for
 
 
-def test_a_pipeline_has_its_bubble(engine):
-    """(m + p - 1) (f + b) + 2 (p - 1) T, with as many micro-batches as keep every stage busy."""
+def test_the_pipeline_bubble(engine):
+    """(m + p - 1) (f + b) + 2 (p - 1) T, with enough micro-batches to keep every stage busy."""
     step = TrainingStep(model=SMALL, sequence=256, pipeline=4, micro_batches=4, flops=1e11)
     result = rdmacc.simulate(rdmacc.star(4), step.workload(GPUS), "line-rate", engine=engine)
     forward_ps = 1e12 * SMALL.forward_flop(256) / 1e11
@@ -526,8 +526,8 @@ def test_a_pipeline_has_its_bubble(engine):
     assert len(result.flows) == 2 * 3 * 4
 
 
-def test_a_layer_stops_where_a_bucket_inside_it_is_full():
-    """A layer of 41,088 parameters has one part with large buckets, and three or four with buckets of 12,000."""
+def test_a_layer_is_split_where_a_bucket_is_full():
+    """A layer of 41,088 parameters has one part with large buckets and three or four with buckets of 12,000."""
 
     def parts(bucket):
         work = TrainingStep(model=SMALL, sequence=256, data=4, bucket=bucket).workload(GPUS)
@@ -539,7 +539,7 @@ def test_a_layer_stops_where_a_bucket_inside_it_is_full():
 
 
 def test_exchange_between_gpus_of_a_node_takes_its_closed_form():
-    """Twice a layer and direction, 2 (t - 1) steps of the latency and a share of the activations."""
+    """Twice per layer and direction, 2 (t - 1) steps of the latency and a share of the activations."""
     nccl = Nccl(hosts_per_node=4)
     alone, shared = (
         TrainingStep(model=SMALL, sequence=256, tensor=tensor, nccl=nccl, flops=1e12 / tensor) for tensor in (1, 4)

@@ -1,4 +1,4 @@
-"""Workloads that are refused, and what is said of them."""
+"""Workloads that are refused, and the error messages."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ NETWORK = topology.leaf_spine(4, 2, 4)
 
 
 def planned(row):
-    """Plan a run of a message, and of such a row."""
+    """Plan a run of one message and this row."""
     work = workload.messages([{"src": "h0", "dst": "h1", "size": 1}, row])
     return rdmacc.Simulation(topology.star(4), work, "dcqcn", engine="simpy")
 

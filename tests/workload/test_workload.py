@@ -1,8 +1,8 @@
-"""Workloads: generators, files, every refusal with its text.
+"""Workloads: generators, files, every error with its text.
 
-Workloads in files come back as written, by hand and at random.
+Workloads survive a round trip through files, by hand and at random.
 
-Jobs: placement, and the time of each of several.
+Jobs: placement, and the time of each job.
 """
 
 import re
@@ -83,7 +83,7 @@ def test_messages_from_any_rows():
     assert frame["after"].tolist() == [(), (0,)]
 
 
-def test_messages_leave_the_input_alone_and_keep_other_columns():
+def test_messages_copies_its_input_and_keeps_other_columns():
     given_frame = pd.DataFrame({"src": ["h0"], "dst": ["h1"], "size": ["1kB"], "kind": ["mouse"]})
     before = given_frame.copy(deep=True)
     frame = workload.messages(given_frame)
@@ -190,7 +190,7 @@ def test_validate_sorts_and_renumbers(fabric):
 
 
 @pytest.mark.parametrize(("names", "given"), [((0, 1, 2), ("0", "1")), (("0", "1", "2"), (0, 1))])
-def test_a_node_is_found_by_its_number_and_by_the_text_of_it(names, given):
+def test_a_node_is_found_by_number_and_by_its_text(names, given):
     net = nx.relabel_nodes(topology.star(2), dict(zip(("h0", "h1", "s0"), names, strict=True)))
     checked = workload.validate(workload.messages([(*given, 1)]), Fabric.from_graph(net))
     assert checked[["src", "dst"]].to_numpy().tolist() == [[*names[:2]]]
@@ -263,7 +263,7 @@ def test_validate_refuses(fabric, frame, text):
     assert str(refused(lambda: workload.validate(frame, fabric))).startswith(text)
 
 
-def test_validate_reports_the_circle(fabric):
+def test_validate_reports_the_cycle(fabric):
     frame = workload.messages([("h0", "h1", 1)] * 6)
     frame.index = pd.Index(list("abcdef"), name="message")
     frame["after"] = pd.Series([(), ("a", "d"), ("b",), ("c", "a"), ("d",), ("e",)], frame.index)
@@ -271,7 +271,7 @@ def test_validate_reports_the_circle(fabric):
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=15))
-def test_validate_finds_circles_as_networkx_does(fabric, edges):
+def test_validate_finds_cycles_as_networkx_does(fabric, edges):
     frame = workload.messages([("h0", "h1", 1)] * 10)
     after = [tuple(dict.fromkeys(wanted for waits, wanted in edges if waits == row)) for row in range(10)]
     frame["after"] = pd.Series(after)
@@ -302,14 +302,14 @@ def there_and_back(frame, kind, folder, **options):
 @both
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_random_workloads_come_back(tmp_path, kind, data):
+def test_random_workloads_survive_a_round_trip(tmp_path, kind, data):
     frame = data.draw(workloads(topology.star(6)))
     frame["weight"] = np.arange(1, len(frame) + 1) / 7
     same(there_and_back(frame, kind, tmp_path), frame)
 
 
 @both
-def test_paths_come_back(tmp_path, kind):
+def test_paths_survive_a_round_trip(tmp_path, kind):
     frame = workload.messages([("h0", "h1", 10), ("h1", "h0", 20)])
     frame["path"] = ["h0 s0 h1", None]
     found = there_and_back(frame, kind, tmp_path)
@@ -320,7 +320,7 @@ def test_paths_come_back(tmp_path, kind):
 
 
 @both
-def test_own_labels_and_columns_come_back(tmp_path, kind):
+def test_labels_and_extra_columns_survive_a_round_trip(tmp_path, kind):
     frame = workload.messages([("h0", "h1", 10), ("h1", "h0", 20, "1us", 3)])
     frame.index = pd.Index(["ask", "answer"], name="message")
     frame["after"] = pd.Series([(), ("ask",)], frame.index)
@@ -332,7 +332,7 @@ def test_own_labels_and_columns_come_back(tmp_path, kind):
     assert back["group"].tolist() == [pd.NA, 3]
 
 
-def test_parquet_of_others(tmp_path):
+def test_parquet_files_of_other_programs(tmp_path):
     path = tmp_path / "trace.parquet"
     table = pa.table({"src": ["h0", "h1"], "dst": ["h1", "h0"], "size": ["1kB", "2kB"], "start": ["0us", "1us"]})
     pq.write_table(table, path)
@@ -384,14 +384,14 @@ def test_parquet_refuses(tmp_path):
         ("", "", "must be a CSV file with a header"),
     ],
 )
-def test_what_would_be_ignored_in_a_csv_is_refused(tmp_path, header, row, words):
+def test_values_that_would_be_ignored_in_a_csv_are_refused(tmp_path, header, row, words):
     (tmp_path / "w.csv").write_text(f"{header}\n{row}\n" if header else "")
     with pytest.raises(ConfigError, match=re.escape(words)):
         workload.from_csv(tmp_path / "w.csv")
 
 
 @pytest.mark.parametrize("name", ["w.csv.gz", "w.csv.xz", "w.csv.zip", "w.csv.tar"])
-def test_a_csv_that_is_not_compressed_as_its_name_says_is_an_error(tmp_path, name):
+def test_a_csv_must_be_compressed_as_its_name_says(tmp_path, name):
     (tmp_path / name).write_text("src,dst,size\nh0,h1,10\n")
     with pytest.raises(ConfigError, match="a CSV file that can be read"):
         workload.from_csv(tmp_path / name)
@@ -421,7 +421,7 @@ def test_placements(placement, expected):
     assert work["collective"].tolist() == [0] * 24 + [1] * 24
 
 
-def test_a_job_that_has_enough_drops_out():
+def test_a_job_with_enough_hosts_drops_out():
     pair = nccl.all_reduce(["h0", "h1"], "400kB")
     work = jobs([f"h{number}" for number in range(10)], {"a": pair, "b": RING}, "round-robin")
     assert places(work) == {"a": ["h0", "h2"], "b": ["h1", "h3", "h4", "h5"]}
@@ -441,8 +441,8 @@ def test_a_list_places_one_job():
     refused(lambda: jobs(["h0", "h1", "h2"], {"a": RING}, "alphabetical"), "packed, random, round-robin")
 
 
-def test_jobs_are_compared_with_being_alone(engine):
-    """Packed they share no link; in turn, both cross the spine. Alone, each takes the same paths."""
+def test_jobs_are_compared_with_running_alone(engine):
+    """Packed, they share no link; placed in turn, both cross the spine. Alone, each takes the same paths."""
     net = rdmacc.leaf_spine(2, 1, 4)
     found = {}
     for placement in ("packed", "round-robin"):
@@ -462,7 +462,7 @@ def test_jobs_are_compared_with_being_alone(engine):
         rdmacc.compare_jobs(rdmacc.Scenario(network=net, workload=RING, scheme="line-rate"))
 
 
-def test_computation_of_a_job_counts_what_overlaps_once(engine, tmp_path):
+def test_overlapping_computation_of_a_job_counts_once(engine, tmp_path):
     net = rdmacc.leaf_spine(2, 1, 4)
     hosts = rdmacc.topology.hosts(net)
     compute = rdmacc.messages(
