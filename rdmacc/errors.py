@@ -11,7 +11,8 @@ import reprlib
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
@@ -134,6 +135,17 @@ def unknown(field: str, value: object, known: Iterable[object], noun: str = "", 
         return ConfigError(field, value, f"{noun or 'a known name'}; there is none", where)
     listed = _listed(names)
     return ConfigError(field, value, f"{noun}: {listed}" if noun else f"one of {listed}", where)
+
+
+@contextmanager
+def written(path: object, kind: str = "file") -> Iterator[None]:
+    """Turn an OSError into a ConfigError that names the file, or the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            "path" if kind == "file" else kind, str(path), f"a {kind} that can be written ({error})"
+        ) from None
 
 
 def install_command(extra: str) -> str:

@@ -20,7 +20,7 @@ import pandas as pd
 import tomli_w
 
 from rdmacc.engine.select import give_back
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, written
 from rdmacc.faults import Fault
 from rdmacc.parameters import Named
 from rdmacc.probes import Probe
@@ -141,10 +141,8 @@ class Scenario(Named):
             "workload": _work_out(work),
         }
         target = Path(path)
-        try:
+        with written(path):
             target.write_text(tomli_w.dumps(content), encoding="utf-8")
-        except OSError as error:
-            raise ConfigError("path", str(path), f"a file that can be written ({error})") from None
         return target
 
     @staticmethod

@@ -161,6 +161,8 @@ MISTAKES = [
     ("a folder without a result", lambda: rdmacc.load("nothing"), "folder = 'nothing'", "that Result.save wrote"),
     ("a scenario that is not there", lambda: Scenario.from_toml("no.toml"), "file = 'no.toml'", "a scenario"),
     ("a file that is no scenario", lambda: Scenario.from_toml(csv("a = [")), "file = 'mine.csv'", "TOMLDecodeError"),
+    ("a result in no folder", lambda: done().save("/proc/x/y"), "folder = '/proc/x/y'", "a folder that can be"),
+    ("a timeline in no folder", lambda: done().to_perfetto("none/x"), "path = 'none/x'", "can be written"),
     ("a result over another", lambda: [done().save("here") for _ in range(2)], "folder = 'here'", "replace=True"),
     # Schemes
     ("a scheme in capitals", lambda: run(scheme="HPCC"), "scheme = 'HPCC'", "did you mean 'hpcc'"),

@@ -19,7 +19,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, written
 from rdmacc.faults import Fault, Loss
 from rdmacc.formats.files import File, Line, check_rows, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim import Imported
@@ -30,7 +30,6 @@ from rdmacc.typed import typed
 from rdmacc.units import Quantity, bps, ps, time_ps
 from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import filled
-from rdmacc.workload.files import written
 from rdmacc.workload.frame import Host, computation, from_columns, host_names, messages
 
 _POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}

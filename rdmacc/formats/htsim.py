@@ -20,7 +20,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, written
 from rdmacc.faults import Fault
 from rdmacc.formats.files import File, Line, check_rows, hosts_of, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
@@ -31,7 +31,6 @@ from rdmacc.topology import hosts as hosts_in
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.choice import Hosts
-from rdmacc.workload.files import written
 from rdmacc.workload.frame import Host, as_objects, computation, messages
 from rdmacc.workload.schedule import Schedule
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import networkx as nx
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, written
 from rdmacc.faults import LinkDown
 from rdmacc.formats.files import File, Line, line_of, read_text, whole
 from rdmacc.topology import Graph, default_buffer_bytes
 from rdmacc.topology.base import add_host, add_link, add_switch, hosts, switches
 from rdmacc.units import gbps, ns, ps
-from rdmacc.workload.files import written
 
 _HEADER = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 _TIER = {

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.engine.plan import Plan
-from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors import ConfigError, unknown, written
 from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.show.timeline import merged
 from rdmacc.typed import typed
@@ -118,7 +118,7 @@ def _name_jobs(ax: Axes, jobs: list[str]) -> None:
 
 def natural(host: Any) -> tuple[Any, ...]:
     """Return a key that puts h9 before h10."""
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(host)))
+    return tuple(int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", str(host)))
 
 
 @typed
@@ -164,5 +164,6 @@ def to_perfetto(self: Any, path: str | Path) -> Path:
             name, end_ps = f"{row.operation or 'message'} {way} {other}", row.start_ps + row.fct_ps
             add(host, lane, row.Index, name, row.start_ps, end_ps, bytes=row.size_bytes, flow=str(row.flow))
     path = Path(path)
-    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
+    with written(path):
+        path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
     return path

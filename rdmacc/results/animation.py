@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.engine.trace import QUEUED, SENT
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, written
 from rdmacc.explain.follower import Follower
 from rdmacc.explain.recording import Recording
 from rdmacc.lifetimes import uncollected
@@ -105,10 +105,12 @@ class Animation:
         target = Path(path)
         if target.suffix not in (".html", ".gif"):
             raise ConfigError("path", str(path), "a file that ends in .html or .gif")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.suffix == ".html":
-            target.write_text(self.page(), encoding="utf-8")
-            return target
+        page = self.page() if target.suffix == ".html" else ""
+        with written(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if page:
+                target.write_text(page, encoding="utf-8")
+                return target
         import matplotlib.pyplot as plt
         from matplotlib.animation import PillowWriter
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, written
 from rdmacc.typed import typed
 
 FORMAT = 4
@@ -29,11 +29,9 @@ def write_folder(
     """Write frames to a temporary folder, then rename it, so that an existing folder survives until the end."""
     target = _path(folder)
     own = {f"{kind}.json", *(f"{name}.parquet" for name in frames)}
-    try:
+    with written(target, "folder"):
         is_new = not target.exists()
         is_here = not is_new and target.samefile(".")
-    except OSError as error:
-        raise ConfigError("folder", str(target), f"a folder that can be written ({error})") from None
     for wrong, allowed in (
         (is_here, "a folder other than the working directory: saving replaces the whole folder"),
         (target.is_symlink(), "a real folder, not a symbolic link"),
@@ -49,8 +47,9 @@ def write_folder(
         )
     if there and not replace:
         raise ConfigError("folder", str(target), "empty; or pass replace=True")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent))
+    with written(target, "folder"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent))
     try:
         for name, frame in frames.items():
             _storable(frame).to_parquet(draft / f"{name}.parquet", index=False)

@@ -32,8 +32,9 @@ from tqdm.auto import tqdm
 
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.errors import ConfigError, not_installed, unknown
+from rdmacc.errors import ConfigError, not_installed, unknown, written
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
+from rdmacc.typed import typed
 from rdmacc.workload.frame import checked_whole
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ _FIRST, _MIDDLE, _LAST, _ONLY = 0x06, 0x07, 0x08, 0x0A
 _OWN_OPCODES = {CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2, RETURN: 0xC3}
 _NOT_ECT, _ECT, _CE = 0, 2, 3
 _WHOLE = 2**18
+_MOST_PAYLOAD = 65_472  # with padding and the headers of a WRITE, 65,535 bytes of IP
 
 _SECTION, _INTERFACE, _NAMES, _PACKET = 0x0A0D0D0A, 1, 4, 6
 _ETHERNET = 1
@@ -60,6 +62,7 @@ _PSN_AT = 37  # offset: after 20 bytes of IP, 8 of UDP and 9 of the BTH
 _ICRC_BYTES = 4
 
 
+@typed
 def write_pcapng(
     result: Result,
     path: str | Path,
@@ -100,14 +103,17 @@ def write_pcapng(
     """
     rows = result.trace_rows
     checked_whole("snap_bytes", snap_bytes, 1)
-    frames = _Frames(result.plan)
     plan = result.plan
+    largest = min(plan.scheme.payload_bytes, int(plan.size_bytes.max(initial=0)))
+    if largest > _MOST_PAYLOAD:
+        raise ConfigError("payload_bytes", largest, f"at most {_MOST_PAYLOAD}, to be in one IP packet")
+    frames = _Frames(plan)
     rows = rows[_seen(plan, rows, node, link)]
     ports = np.unique(rows["port"])
     reverse = plan.fabric.port_reverse
     links = {int(port): int(min(port, reverse[port])) for port in ports}
     interfaces = {first: number for number, first in enumerate(sorted(set(links.values())))}
-    with Path(path).open("wb") as file:
+    with written(path), Path(path).open("wb") as file:
         _block(file, _SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
         for first in interfaces:
             name = plan.fabric.port_name(first).replace("->", "-").encode()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,8 +148,8 @@ def save(figure: Figure, path: str | Path) -> Path:
     known = figure.canvas.get_supported_filetypes()
     if target.suffix and target.suffix[1:].lower() not in known:
         raise ConfigError("file", str(path), f"of a format that matplotlib writes: {', '.join(known)}")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with style():
+    with written(target), style():
+        target.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(target)
     plt.close(figure)
     return target

@@ -131,7 +131,7 @@ class Store:
     def __init__(self, folder: Path | str | None = None) -> None:
         folder = default_folder() if folder is None else folder
         try:
-            self.folder = Path(folder)
+            self.folder = Path(folder).absolute()
             is_folder = "\0" not in str(self.folder) and (self.folder.is_dir() or not self.folder.exists())
         except (TypeError, ValueError, OSError):  # such as a name that is too long, or a folder without permission
             is_folder = False

@@ -5,8 +5,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
 from os import PathLike
 from typing import Any
@@ -16,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors import ConfigError, unknown, written
 from rdmacc.typed import typed
 from rdmacc.workload.columns import is_list, is_missing, split_ids
 from rdmacc.workload.frame import COLUMNS, COMPUTATION_COLUMNS, messages
@@ -154,15 +153,6 @@ def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
         arrays["after"] = pa.LargeListArray.from_arrays(pa.array(offsets), ids)
     with written(path):
         pq.write_table(pa.table(arrays), path)
-
-
-@contextmanager
-def written(path: object) -> Iterator[None]:
-    """Turn an OSError into a ConfigError that names the file."""
-    try:
-        yield
-    except OSError as error:
-        raise ConfigError("path", str(path), f"a file that can be written ({error})") from None
 
 
 def _arrow(name: str, values: Any) -> Any:

@@ -1,5 +1,7 @@
 """pcapng files, read back by scapy and by Wireshark's dissector."""
 
+from functools import partial
+
 import pytest
 
 import rdmacc
@@ -7,6 +9,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.results.pcapng import ip_address, mac_address, write_pcapng
 from rdmacc.state import NUM_CLASSES
+from tests.support import refused
 
 scapy_utils = pytest.importorskip("scapy.utils", reason="scapy is not installed")
 
@@ -147,9 +150,22 @@ def test_marks_cnps_and_pause_frames(marked, tmp_path):
         ({"link": "h0-s0"}, "link"),
         ({"node": "h0", "link": ("h0", "s0")}, "node and link"),
         ({"snap_bytes": 0}, "snap_bytes"),
+        ({"node": ["h0"]}, "node"),
+        ({"path": None}, "path"),
+        ({"path": "none/x.pcapng"}, "path"),
     ],
 )
 def test_wrong_arguments(lossy, tmp_path, options, field):
     with pytest.raises(ConfigError, match=field):
-        write_pcapng(lossy, tmp_path / "x.pcapng", **options)
+        write_pcapng(lossy, **{"path": tmp_path / "x.pcapng"} | options)
     assert not (tmp_path / "x.pcapng").exists()
+
+
+def test_a_packet_larger_than_ip_has_is_refused(tmp_path):
+    scheme = rdmacc.scheme("line-rate", payload_bytes=70_000)
+    for size, words in ((65_472, None), (65_473, "payload_bytes = 65473")):
+        result = rdmacc.simulate(rdmacc.star(2), rdmacc.messages([("h0", "h1", size)]), scheme, trace=True)
+        if words:
+            refused(partial(write_pcapng, result, tmp_path / "x"), words)
+        else:
+            assert write_pcapng(result, tmp_path / "x") > 0

@@ -132,6 +132,8 @@ def test_the_folder_can_be_chosen(monkeypatch, tmp_path):
     monkeypatch.delenv("RDMACC_STORE_DIR")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_folder() == tmp_path / "rdmacc" / "points"
+    monkeypatch.chdir(tmp_path)
+    assert Store("mine").folder == tmp_path / "mine"
     without_home(monkeypatch)
     refused(Store, "RDMACC_STORE_DIR = None: must be set")
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path))
