@@ -50,11 +50,15 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def told(method: _Method) -> _Method:
-    """Decorate a method that changes an engine from outside: calls are recorded in the engine's `told`."""
+    """Decorate a method that changes an engine from outside: calls are recorded in the engine's `told`.
+
+    To repeat them, run up to the time noted, without its events, before each. If all messages have ended, that is 1 ps
+    from now: the last event ran at this instant.
+    """
 
     @wraps(method)
     def telling(self: Any, *args: Any) -> Any:
-        self.told.append((self.now, method.__name__, args))
+        self.told.append((self.earliest_ps, method.__name__, args))
         return method(self, *args)
 
     return telling  # type: ignore[return-value]

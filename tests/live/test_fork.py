@@ -52,6 +52,13 @@ def test_a_copy_is_a_fork_and_a_pickle_is_refused(engine):
     refused(lambda: pickle.dumps(simulation), "simulation", "at 40000000 ps", "`Simulation.load`")
 
 
+def test_a_finished_run_with_another_message_can_be_forked(engine):
+    simulation = rdmacc.Simulation(network("star"), open_work(work(4)), "dcqcn", engine=engine)
+    simulation.run(progress=False)
+    simulation.send("h1", "h0", "3kB")
+    same(simulation.fork().run(progress=False), simulation.run(progress=False))
+
+
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))
 def test_a_run_that_was_forked_equals_the_whole(engine, scheme):
     check(scheme, engine, 40_000_001)
