@@ -79,6 +79,8 @@ def hosts_of(path: File, ranks: int, hosts: Hosts | None) -> list[Host]:
 
 def check_rows(frame: pd.DataFrame, *checks: tuple[str, Any, str]) -> None:
     """Raise a ConfigError for the first row that fails a check (column, which rows are wrong, what is allowed)."""
+    if frame.empty:
+        raise ConfigError("workload", "0 messages", "must have at least one message")
     for name, is_wrong, allowed in checks:
         if np.any(is_wrong):
             row = int(np.argmax(is_wrong))

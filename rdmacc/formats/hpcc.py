@@ -269,8 +269,6 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
     """
     frame, begin_ps = messages(workload), time_ps(origin, field="origin")
     numbers = {name: number for number, name in enumerate([*hosts(network), *switches(network)])}
-    if frame.empty:
-        raise ConfigError("workload", "0 messages", "must have at least one message")
     check_rows(
         frame,
         ("duration_ps", computation(frame), "missing: the file has no computation"),

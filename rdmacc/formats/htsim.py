@@ -145,7 +145,8 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
             if words[0] in ("Nodes", "Connections", "Triggers", "Failures"):
                 if len(words) != 2:
                     raise error(words[0], text, "one number")
-                header[words[0]], places[words[0]] = whole(error, words[0], words[1], 0, _LARGEST), error
+                least = int(words[0] in ("Nodes", "Connections"))
+                header[words[0]], places[words[0]] = whole(error, words[0], words[1], least, _LARGEST), error
                 nodes = header.get("Nodes", 0)
             continue  # htsim ignores other header lines
         if not is_body:
@@ -330,9 +331,9 @@ def to_htsim(
     Raises
     ------
     ConfigError
-        For anything that htsim cannot do: computation, delays, paths, weights and classes, starts that are not whole in
-        its unit or not exact in a 32-bit float, a start time of a message that waits, overlapping sets of messages to
-        wait for, other topologies.
+        For anything that htsim cannot do: no messages, computation, delays, paths, weights and classes, starts that are
+        not whole in its unit or not exact in a 32-bit float, a start time of a message that waits, overlapping sets of
+        messages to wait for, other topologies.
     """
     unit_ps, frame = _unit_ps(unit), messages(workload)
     numbers = {host: number for number, host in enumerate(hosts_in(network))}

@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
+from numbers import Integral
 from os import PathLike
 from typing import Any
 
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError, unknown, written
 from rdmacc.typed import typed
-from rdmacc.workload.columns import is_list, is_missing, split_ids
+from rdmacc.workload.columns import is_list, is_missing, row_error, split_ids
 from rdmacc.workload.frame import COLUMNS, COMPUTATION_COLUMNS, messages
 from rdmacc.workload.paths import PATH_COLUMNS, node_names
 
@@ -76,8 +77,17 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
 
 @typed
 def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a workload to a CSV file that :func:`from_csv` reads back."""
+    """Write a workload to a CSV file that :func:`from_csv` reads back: its hosts are strings or whole numbers."""
     frame = messages(workload)
+    for end in ("src", "dst"):
+        for row, name in enumerate(frame[end]):
+            if not isinstance(name, str | Integral):
+                raise row_error(frame, row, end, name, "a string or a whole number, in a CSV file")
+    for row, ids in enumerate(frame["after"]):
+        if any(_ids(str(one), int if isinstance(one, Integral) else str) != (one,) for one in ids):
+            raise row_error(
+                frame, row, "after", ids, "whole numbers, or strings without spaces and semicolons, in a CSV"
+            )
     for name in ("after", "delay_ps"):
         if name in frame:
             frame[name] = [" ".join(map(str, parts)) for parts in frame[name]]

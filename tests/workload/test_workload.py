@@ -374,6 +374,20 @@ def test_parquet_refuses(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("labels", "host", "words"),
+    [
+        ((("a", 1), "b"), "h0", "after = "),
+        (("a b", "b"), "h0", "after = "),
+        ((0, 1), ("h", 0), "src = ('h', 0) (row 0)"),
+    ],
+)
+def test_csv_refuses(tmp_path, labels, host, words):
+    index = pd.Index(labels, tupleize_cols=False)
+    frame = workload.messages(pd.DataFrame({"src": [host, "h2"], "dst": "h1", "size": 1}, index))
+    refused(lambda: workload.to_csv(frame.assign(after=[(), labels[:1]]), tmp_path / "w.csv"), words)
+
+
+@pytest.mark.parametrize(
     ("header", "row", "words"),
     [
         *[("src,dst,size", row, "without rows longer than its header") for row in ("h0,h1,10,", "h0,h1,10,5,6")],
