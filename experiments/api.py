@@ -56,7 +56,7 @@ from .framework.reading import DEFAULT
 from .framework.registry import experiment, load_summary, register_experiment, select, summary_path
 from .framework.rows import *
 from .framework.texts import claim
-from .framework.trace import first_within, mean_between, settled, shown, time_in, value_at, worst_between
+from .framework.trace import between, first_within, mean_between, settled, shown, time_in, value_at, worst_between
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

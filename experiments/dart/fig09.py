@@ -21,10 +21,10 @@ def _half(table: pd.DataFrame) -> Measured:
 def _edges(table: pd.DataFrame) -> dict[str, float]:
     peak, shared = _levels(table)
     rate = curve(table, "throughput", "throughput").to_numpy()
-    between = (rate > 1.1 * shared) & (rate < 0.95 * peak)
+    is_between = (rate > 1.1 * shared) & (rate < 0.95 * peak)
     return {
         "edges": int(np.count_nonzero(np.diff(rate > (peak + shared) / 2))),
-        "groups of messages in between": max((sum(run) for _, run in groupby(between)), default=0),
+        "groups of messages in between": max((sum(run) for _, run in groupby(is_between)), default=0),
     }
 
 

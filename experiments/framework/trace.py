@@ -41,9 +41,14 @@ def worst_between(trace: pd.Series, from_ps: float, to_ps: float, target: float)
     return max([value_at(trace, from_ps), *inside], key=lambda value: abs(value - target))
 
 
+def between(samples: pd.Series, from_ps: float, to_ps: float) -> pd.Series:
+    """Return the samples whose period ends between two times."""
+    return samples[(samples.index > from_ps) & (samples.index <= to_ps)]
+
+
 def mean_between(samples: pd.Series, from_ps: float, to_ps: float) -> float:
     """Return the mean of the samples whose period ends between two times; NaN if there is none."""
-    return float(samples[(samples.index > from_ps) & (samples.index <= to_ps)].mean())
+    return float(between(samples, from_ps, to_ps).mean())
 
 
 def time_in(trace: pd.Series, value: float, from_ps: float, to_ps: float) -> float:

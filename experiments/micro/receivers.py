@@ -22,7 +22,7 @@ Assumed: switches with 2 MB per host, the links' rate and delay, and the incast'
 
 from __future__ import annotations
 
-from rdmacc.experiments.validation.flows import by_size, completion, lines_by_size, percentiles
+from rdmacc.experiments.validation.flows import by_size, lines_by_size, measure_delivered, percentiles
 from ..api import *
 
 RECEIVERS = ("expresspass", "expresspass-aeolus", "homa", "homa-aeolus", "ndp", "phost", "ren", "rcc")
@@ -85,7 +85,7 @@ class ReceiverSchemes(Experiment):
             yield Point(name=f"{name}, {case}", scenario=scenario, labels=labels, cost=cost)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        flows, ports = result.flows, result.ports
+        flows = result.flows
         slowdown = flows["slowdown"].to_numpy(np.float64)
         is_incast = point.labels["case"] == INCAST
         if is_incast:
@@ -96,16 +96,14 @@ class ReceiverSchemes(Experiment):
             got = delivered_bytes(result, start_ps, end_ps)
             span_ps, hosts = end_ps - start_ps, int(result.plan.fabric.is_host.sum())
         numbers = {
-            "queue, peak": (ports.loc[ports["link_class"] != "host_nic", "peak_queue_bytes"].max(), "bytes"),
             "goodput": (got * 8e12 / span_ps / hosts, "bps"),
             "drops": (result.counters.dropped_packets + result.counters.pfc_violations, ""),
             "timeouts": (result.counters.timeouts, ""),
-            "unfinished": (int((flows["status"] != "finished").sum()), ""),
             **percentiles("slowdown", slowdown, ""),
         }
         if not is_incast:
             numbers |= by_size("slowdown", slowdown, flows["size_bytes"], "")
-        return tidy(point.name, numbers | completion(flows))
+        return measure_delivered(point, result, numbers, with_sizes=False)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         searches = [f"web search, {load}%" for load in LOADS]

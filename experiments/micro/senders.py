@@ -129,7 +129,7 @@ class SenderSchemes(Experiment):
             halves = [((k + 0.5) * phase, (k + 1) * phase) for k in range(1, flows)]
             shares = [[mean_between(series, *half) for series in goodputs[: k + 2]] for k, half in enumerate(halves)]
             queue = result.samples("queue s0->h0")
-            settled = pd.concat([queue[(queue.index > begin) & (queue.index <= end)] for begin, end in halves])
+            settled = pd.concat([between(queue, begin, end) for begin, end in halves])
             numbers |= {
                 "Jain's index": (float(np.mean([jain(share) for share in shares])), ""),
                 "goodput, all flows": (float(np.mean([sum(share) for share in shares])), "bps"),

@@ -158,10 +158,6 @@ class IncastFigure(Experiment):
             begin, end = np.interp([from_ps, to_ps], times, payload)
             return float((end - begin) * 8e12 / (to_ps - from_ps))
 
-        def queued(begin: float, end: float) -> pd.Series:
-            inside = (queue.index > BEGIN_PS + begin * bound_ps) & (queue.index <= BEGIN_PS + end * bound_ps)
-            return queue[inside]
-
         numbers = {
             "base RTT": (int(result.plan.qp_base_rtt_ps[0]), "ps"),
             "packet on the wire": (wire.iloc[-1] / packets.iloc[-1], "bytes"),
@@ -170,7 +166,7 @@ class IncastFigure(Experiment):
             "p99 FCT": (_rank(fct_ps, 0.99), "ps"),
             "last FCT": (last_ps, "ps"),
             "goodput": (gained(BEGIN_PS + 0.1 * bound_ps, BEGIN_PS + 0.9 * bound_ps), "bps"),
-            "steady queue": (queued(0.4, 0.6).mean(), "bytes"),
+            "steady queue": (mean_between(queue, BEGIN_PS + 0.4 * bound_ps, BEGIN_PS + 0.6 * bound_ps), "bytes"),
             "peak queue": (float(queue.max()), "bytes"),
             "PFC pauses": (int(result.counters["pfc_pauses"]), ""),
         }

@@ -61,14 +61,14 @@ class MultiBottleneck(Experiment):
         numbers: dict[str, tuple[float, str]] = {"base RTT": (rtt_ps, "ps")}
         for phase, (begin, end) in enumerate(pairwise([*result.flows["start_ps"].tolist(), result.now_ps]), 1):
             middle = (begin + end) // 2
-            means = [_between(goodputs[flow], middle, end).mean() for flow in range(phase)]
+            means = [mean_between(goodputs[flow], middle, end) for flow in range(phase)]
             for flow, value in enumerate(means, 1):
                 numbers[f"goodput of flow {flow}, phase {phase}"] = (value, "bps")
             numbers[f"Jain, phase {phase}"] = (jain(means), "")
             numbers[f"off max-min, phase {phase}"] = (_time_off(goodputs, phase, begin, end), "ps")
             numbers[f"settling, phase {phase}"] = (_settling(result, phase, begin, end), "ps")
             for name, queue in queues.items():
-                late, all_of_it = _between(queue, middle, end), _between(queue, begin, end)
+                late, all_of_it = between(queue, middle, end), between(queue, begin, end)
                 numbers[f"queue {name}, phase {phase}"] = (late.mean(), "bytes")
                 numbers[f"swing {name}, phase {phase}"] = (late.std(ddof=0), "bytes")
                 numbers[f"peak {name}, phase {phase}"] = (all_of_it.max(), "bytes")
@@ -82,13 +82,9 @@ class MultiBottleneck(Experiment):
         return tidy(point.name, numbers, curves)
 
 
-def _between(samples: pd.Series, from_ps: int, to_ps: int) -> pd.Series:
-    return samples[(samples.index > from_ps) & (samples.index <= to_ps)]
-
-
 def _time_off(goodputs: list[pd.Series], phase: int, begin: int, end: int) -> float:
     """Return the time for which some flow of a phase was 20% or more off its max-min share."""
-    inside = [_between(goodputs[flow], begin, end) for flow in range(phase)]
+    inside = [between(goodputs[flow], begin, end) for flow in range(phase)]
     off = [abs(one / (GOODPUT_BPS * share) - 1) >= 0.2 for one, share in zip(inside, SHARES[phase - 1], strict=True)]
     return float(np.any(off, axis=0).sum() * np.diff(goodputs[0].index[:2])[0])
 
@@ -98,8 +94,8 @@ def _settling(result: Result, phase: int, begin: int, end: int) -> float:
     times = []
     for flow in range(phase):
         pace = result.samples(f"rate {flow}")
-        later = float(_between(pace, (begin + end) // 2, end).mean())
-        times.append(first_within(_between(pace, begin, end), begin, later, 0.05) - begin)
+        later = mean_between(pace, (begin + end) // 2, end)
+        times.append(first_within(between(pace, begin, end), begin, later, 0.05) - begin)
     return float(np.max(times))
 
 

@@ -83,7 +83,7 @@ class Bursts(ReadingFigure):
         queue = result.samples("queue s0->s1") / PACKET_BYTES
         link, own = result.samples("throughput s0->s1"), result.samples(f"throughput s1->h{bursts + 2}")
         settled = on + 20 * RTT_PS
-        during = queue[(queue.index > settled) & (queue.index <= off)]
+        during = between(queue, settled, off)
         joined = int(result.flows["start_ps"].iloc[1:].max())
         numbers = {
             "drops": (int(result.counters["dropped_packets"]), "packets"),
@@ -117,7 +117,7 @@ class Bursts(ReadingFigure):
 
 def _drained(queue: pd.Series, joined: int) -> float:
     """Return the base RTTs from the last burst's start until the queue has fallen to two packets after its peak."""
-    after = queue[(queue.index > joined) & (queue.index <= joined + 1000 * RTT_PS)]
+    after = between(queue, joined, joined + 1000 * RTT_PS)
     peak = after.loc[: joined + 20 * RTT_PS].idxmax()
     low = after[(after.index > peak) & (after <= 2)]
     return float((low.index[0] - joined) / RTT_PS) if len(low) else float("inf")
@@ -134,4 +134,4 @@ def _averaged(samples: pd.Series, step: int) -> pd.Series:
 
 
 def _near(samples: pd.Series, event: int) -> pd.Series:
-    return samples[(samples.index > event - _BEFORE * RTT_PS) & (samples.index <= event + _AFTER * RTT_PS)]
+    return between(samples, event - _BEFORE * RTT_PS, event + _AFTER * RTT_PS)

@@ -30,9 +30,9 @@ _AXES = {
 _LARGE, _SMALL = ("data_mining", "web_search"), ("hadoop", "cache_follower")
 
 
-def gain(rows: pd.DataFrame, quantity: str, other: str, workload: str) -> pd.Series[float]:
+def gain(rows: pd.DataFrame, quantity: str, other: str, workload: str, changes: str = "") -> pd.Series[float]:
     """Return REN's relative gain over another scheme, by load: reduced times, or increased throughput."""
-    ren, its = (mean_of(rows, quantity, one, workload) for one in ("ren", other))
+    ren, its = (mean_of(rows, quantity, one, workload, changes) for one in ("ren", other))
     return ren / its - 1 if quantity == "throughput, long" else 1 - ren / its
 
 

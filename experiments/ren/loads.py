@@ -21,9 +21,9 @@ PANELS = {
 """The four panels of figures 15 to 18: title, axis label, unit."""
 
 
-def mean_of(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> pd.Series[float]:
+def mean_of(rows: pd.DataFrame, quantity: str, scheme: str, workload: str, changes: str = "") -> pd.Series[float]:
     """Return the mean of a quantity over seeds, by load."""
-    return by_load(rows, quantity, scheme=scheme, workload=workload, changes="").mean()
+    return by_load(rows, quantity, scheme=scheme, workload=workload, changes=changes).mean()
 
 
 def reduced(quantity: str, workload: str, load: float, rows: pd.DataFrame) -> dict[str, float]:

@@ -8,8 +8,9 @@ each grant, as section 2 describes them. Setup and assumptions: `rdmacc.experime
 
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
+from rdmacc.experiments.ren.gains import gain
 from rdmacc.experiments.ren.leaf_spine import LOADS, WORKLOADS, LeafSpineCase, LeafSpineFigure
-from rdmacc.experiments.ren.loads import POSITIVE, gain_lines
+from rdmacc.experiments.ren.loads import POSITIVE, gain_lines, mean_of
 from rdmacc.experiments.ren.setup import LOOKS
 from ..api import *
 
@@ -27,15 +28,8 @@ def _case(scheme: str, name: str, load: float, number: int) -> LeafSpineCase:
     return LeafSpineCase(scheme, name, load, load_of="host", count=number if number != _ALL_MESSAGES else 0)
 
 
-def _value(rows: pd.DataFrame, quantity: str, scheme: str, name: str, number: int, load: float = 0.7) -> float:
-    changes = _case(scheme, name, load, number).differences
-    return float(by_load(rows, quantity, scheme=scheme, workload=name, changes=changes).mean()[load])
-
-
 def _gain(rows: pd.DataFrame, quantity: str, other: str, name: str, number: int, load: float = 0.7) -> float:
-    """Return REN's gain over another scheme: the reduction of times, or the increase of throughput."""
-    ren, its = (_value(rows, quantity, one, name, number, load) for one in ("ren", other))
-    return ren / its - 1 if quantity == "throughput, long" else 1 - ren / its
+    return float(gain(rows, quantity, other, name, _case("ren", name, load, number).differences)[load])
 
 
 def _gains(name: str, numbers: Iterable[int], rows: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -62,10 +56,12 @@ def _with_number(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _expresspass(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    def throughput(scheme: str, name: str, number: int) -> pd.Series:
+        return mean_of(rows, "throughput, long", scheme, name, _case(scheme, name, 0.7, number).differences)
+
     return {
         f"{number:,} messages": {
-            WORKLOADS[name]: _value(rows, "throughput, long", "expresspass", name, number)
-            / _value(rows, "throughput, long", "ndp", name, number)
+            WORKLOADS[name]: (throughput("expresspass", name, number) / throughput("ndp", name, number))[0.7]
             for name in _SHORTER
         }
         for number in (1000, _ALL_MESSAGES)

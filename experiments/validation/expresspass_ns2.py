@@ -13,7 +13,7 @@ Host links have the same delay both ways here, 4.5 us instead of 5 and 4. This s
 and none at hosts.
 """
 
-from rdmacc.experiments.validation.flows import by_size, completion, lines_by_size, stored_flows
+from rdmacc.experiments.validation.flows import lines_by_size, measure_delivered, stored_flows
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots
 from ..api import *
 from .joining import *
@@ -78,19 +78,12 @@ class ExpressPassNs2(Experiment):
             yield _point(f"web search, {load}%", "10G", "w 1/16", seed, fat_tree, work, 100.0)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        case, flows = point.labels["case"], result.flows
+        case, ports = point.labels["case"], result.ports
         if case in (TWO, TEN):
             return measure_joining(point, result)
-        ports = result.ports
         sent = ports.loc[ports["link_class"] == "host_nic", "tx_data_packets"].sum()
-        numbers = queues(result) | {
-            "data packets sent again": (sent - result.plan.packets.sum(), ""),
-            "goodput": (flows["size_bytes"].sum() * 8e12 / (flows["start_ps"] + flows["fct_ps"]).max(), "bps"),
-            "unfinished": (int((flows["status"] != "finished").sum()), ""),
-        }
-        if case not in INCASTS:
-            numbers |= by_size("FCT", flows["fct_ps"].to_numpy(np.float64), flows["size_bytes"])
-        return tidy(point.name, numbers | completion(flows))
+        numbers = queues(result) | {"data packets sent again": (sent - result.plan.packets.sum(), "")}
+        return measure_delivered(point, result, numbers, with_sizes=case not in INCASTS)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         rows = wide(table)

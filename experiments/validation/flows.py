@@ -19,12 +19,9 @@ def stored_flows(name: str) -> pd.DataFrame:
 
 def percentiles(name: str, values: Any, unit: str = "ps") -> dict[str, tuple[float, str]]:
     """Return mean, median, 95th and 99th percentile; NaN without values."""
-    known = np.asarray(values, dtype=np.float64)
-    known = known[~np.isnan(known)]
-    numbers = {f"{name}, mean": (float(known.mean()) if len(known) else np.nan, unit)}
-    for p in (50, 95, 99):
-        numbers[f"{name}, p{p}"] = (float(np.percentile(known, p)) if len(known) else np.nan, unit)
-    return numbers
+    known = pd.Series(values, dtype=np.float64)
+    tails = {f"{name}, p{p}": (float(known.quantile(p / 100)), unit) for p in (50, 95, 99)}
+    return {f"{name}, mean": (float(known.mean()), unit), **tails}
 
 
 def by_size(name: str, values: Any, size_bytes: Any, unit: str = "ps") -> dict[str, tuple[float, str]]:
@@ -36,10 +33,25 @@ def by_size(name: str, values: Any, size_bytes: Any, unit: str = "ps") -> dict[s
     return numbers
 
 
-def completion(flows: pd.DataFrame) -> dict[str, tuple[float, str]]:
-    """Return mean and percentiles of the time until the last byte is delivered, and each flow's, numbered from 0."""
+def peak_queue(result: Result) -> dict[str, tuple[float, str]]:
+    """Return the longest queue of a switch."""
+    ports = result.ports
+    return {"queue, peak": (ports.loc[ports["link_class"] != "host_nic", "peak_queue_bytes"].max(), "bytes")}
+
+
+def measure_delivered(
+    point: Point, result: Result, more: Mapping[str, tuple[float, str]], *, with_sizes: bool
+) -> pd.DataFrame:
+    """Return a point's rows and `more` if completion is the last byte's delivery; flows are numbered from 0."""
+    flows = result.flows
     fct = flows["fct_ps"].to_numpy(np.float64, na_value=np.nan)
-    return percentiles("FCT", fct) | {f"FCT of flow {i}": (value, "ps") for i, value in enumerate(fct)}
+    numbers = peak_queue(result) | {
+        "goodput": (flows["size_bytes"].sum() * 8e12 / (flows["start_ps"] + flows["fct_ps"]).max(), "bps"),
+        "unfinished": (int((flows["status"] != "finished").sum()), ""),
+        **{f"FCT of flow {i}": (value, "ps") for i, value in enumerate(fct)},
+    }
+    sizes = by_size("FCT", fct, flows["size_bytes"]) if with_sizes else {}
+    return tidy(point.name, {**numbers, **percentiles("FCT", fct), **sizes, **more})
 
 
 def measure_acked(point: Point, result: Result, *, with_sizes: bool) -> pd.DataFrame:

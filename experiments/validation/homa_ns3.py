@@ -10,7 +10,7 @@ the receiver.
   within 80 ms and 60 ms (run 1); "paper" scale only.
 """
 
-from rdmacc.experiments.validation.flows import by_size, completion, lines_by_size, stored_flows
+from rdmacc.experiments.validation.flows import lines_by_size, measure_delivered, stored_flows
 from rdmacc.experiments.validation.references import CLOSE, by_run, distributions, dots, inexact
 from ..api import *
 
@@ -79,17 +79,8 @@ class HomaNs3(Experiment):
             yield Point(name=case, scenario=scenario, labels={"case": case, "rate": "10G"}, cost=100.0)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        flows, ports = result.flows, result.ports
-        from_switches = ports[ports["link_class"] != "host_nic"]
-        numbers: dict[str, tuple[float, str]] = {
-            "queue, peak": (from_switches["peak_queue_bytes"].max(), "bytes"),
-            "goodput": (flows["size_bytes"].sum() * 8e12 / (flows["start_ps"] + flows["fct_ps"]).max(), "bps"),
-            "drops": (result.counters.dropped_packets, ""),
-            "unfinished": (int((flows["status"] != "finished").sum()), ""),
-        }
-        if point.labels["case"] in W5:
-            numbers |= by_size("FCT", flows["fct_ps"].to_numpy(np.float64), flows["size_bytes"])
-        return tidy(point.name, numbers | completion(flows))
+        drops: dict[str, tuple[float, str]] = {"drops": (result.counters.dropped_packets, "")}
+        return measure_delivered(point, result, drops, with_sizes=point.labels["case"] in W5)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         panels: list[Panel] = [

@@ -11,6 +11,7 @@ total; RTTs count from the first packet of the last flow to join. (Ten flows hav
 shares of one RTT never become equal.) Another reading: Jain's index of that RTT is at least 0.95.
 """
 
+from rdmacc.experiments.validation.flows import peak_queue
 from ..api import *
 
 WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
@@ -63,12 +64,7 @@ def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[st
 
 
 def queues(result: Result) -> dict[str, tuple[float, str]]:
-    ports = result.ports
-    from_switches = ports[ports["link_class"] != "host_nic"]
-    return {
-        "queue, peak": (from_switches["peak_queue_bytes"].max(), "bytes"),
-        "drops, credits too": (result.counters.dropped_packets, ""),
-    }
+    return peak_queue(result) | {"drops, credits too": (result.counters.dropped_packets, "")}
 
 
 def measure_joining(point: Point, result: Result) -> pd.DataFrame:
