@@ -47,7 +47,7 @@ def _role_of_iofd(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 _IS_GAIN = AtLeast(NOTICEABLE)
-_SIX = cases(tuple(VARIANTS), _LOADS)
+_claim = partial(claim, needs=cases(tuple(VARIANTS), _LOADS))
 
 
 @register_experiment
@@ -56,31 +56,26 @@ class Figure14(ClosFigure):
     title = "Isolating Dart's techniques"
     description = "p99 of 8 KB flows relative to DCQCN's: Pri-Q, IOFD, DASR with and without look-ahead, Dart"
     claims = (
-        claim("dart-f14-1", measure=lambda rows: less(rows, "dart", 0.2), band=Part(0.84), direction=_IS_GAIN,
-              needs=_SIX),
-        claim("dart-f14-2", measure=lambda rows: _reductions(rows, "dasr", "iofd", load=0.2),
-              band=All({"DASR only": Part(0.79)}, Highest("DASR only")), direction=At("DASR only", _IS_GAIN),
-              needs=_SIX),
-        claim("dart-f14-3", measure=lambda rows: less(rows, "iofd", 0.2), band=Part(0.31), direction=_IS_GAIN,
-              needs=_SIX),
-        claim("dart-f14-4", measure=lambda rows: less(rows, "dart", 0.6), band=Part(0.93), direction=_IS_GAIN,
-              needs=_SIX),
-        claim("dart-f14-5", measure=lambda rows: _reductions(rows, *COMPONENTS, load=0.6),
-              band=All({VARIANTS["iofd"]: Part(0.79), VARIANTS["dasr"]: Part(0.77)}), direction=Each(_IS_GAIN),
-              needs=_SIX),
-        claim("dart-f14-6", measure=lambda rows: less(rows, "pri-q", 0.2), band=Within(0, by=0.1), needs=_SIX),
-        claim("dart-f14-7", measure=lambda rows: _reductions(rows, "pri-q", *COMPONENTS, load=0.6),
-              band=All({"Pri-Q": MoreThan(0)}, Lowest("Pri-Q")), needs=_SIX),
-        claim("dart-f14-8", measure=_look_ahead, band=AtLeast(0.1), direction=_IS_GAIN, needs=_SIX),
-        claim("dart-f14-9", measure=_beside_components, band=At("40%", LessThan(1)), needs=_SIX),
-        claim("dart-f14-10", measure=_role_of_iofd, band=At("reduction", Ordered("<=")),
-              direction=At("60% less 20%", _IS_GAIN), needs=_SIX),
-        claim("dart-f7-3a",
-              measure=lambda rows: {"out of order": rows["refused"].sum(), "deflected": rows["deflections"].sum()},
-              band=All({"out of order": Exactly(0), "deflected": AtLeast(1e5)}), needs=_SIX),
-        claim("dart-f7-4a", measure=lambda rows: rows[rows["changes"] == ""]["longest path"].max(),
-              band=AtMost(6 + 2 * 4), needs=_SIX),
-        claim("dart-x-6a", measure=lambda rows: rows["longest path of long flows"].max(), band=AtMost(6), needs=_SIX),
+        _claim("dart-f14-1", measure=lambda rows: less(rows, "dart", 0.2), band=Part(0.84), direction=_IS_GAIN),
+        _claim("dart-f14-2", measure=lambda rows: _reductions(rows, "dasr", "iofd", load=0.2),
+               band=All({"DASR only": Part(0.79)}, Highest("DASR only")), direction=At("DASR only", _IS_GAIN)),
+        _claim("dart-f14-3", measure=lambda rows: less(rows, "iofd", 0.2), band=Part(0.31), direction=_IS_GAIN),
+        _claim("dart-f14-4", measure=lambda rows: less(rows, "dart", 0.6), band=Part(0.93), direction=_IS_GAIN),
+        _claim("dart-f14-5", measure=lambda rows: _reductions(rows, *COMPONENTS, load=0.6),
+               band=All({VARIANTS["iofd"]: Part(0.79), VARIANTS["dasr"]: Part(0.77)}), direction=Each(_IS_GAIN)),
+        _claim("dart-f14-6", measure=lambda rows: less(rows, "pri-q", 0.2), band=Within(0, by=0.1)),
+        _claim("dart-f14-7", measure=lambda rows: _reductions(rows, "pri-q", *COMPONENTS, load=0.6),
+               band=All({"Pri-Q": MoreThan(0)}, Lowest("Pri-Q"))),
+        _claim("dart-f14-8", measure=_look_ahead, band=AtLeast(0.1), direction=_IS_GAIN),
+        _claim("dart-f14-9", measure=_beside_components, band=At("40%", LessThan(1))),
+        _claim("dart-f14-10", measure=_role_of_iofd, band=At("reduction", Ordered("<=")),
+               direction=At("60% less 20%", _IS_GAIN)),
+        _claim("dart-f7-3a",
+               measure=lambda rows: {"out of order": rows["refused"].sum(), "deflected": rows["deflections"].sum()},
+               band=All({"out of order": Exactly(0), "deflected": AtLeast(1e5)})),
+        _claim("dart-f7-4a", measure=lambda rows: rows[rows["changes"] == ""]["longest path"].max(),
+               band=AtMost(6 + 2 * 4)),
+        _claim("dart-x-6a", measure=lambda rows: rows["longest path of long flows"].max(), band=AtMost(6)),
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[ClosCase]:

@@ -54,8 +54,8 @@ def _faults(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-_ALL = {name: tuple(FatTreeCase(scheme, name, load) for scheme in SCHEMES for load in LOADS) for name in WORKLOADS}
-_EVERY = tuple(case for name in WORKLOADS for case in _ALL[name])
+_all = partial(cases, SCHEMES, scale="paper")
+_EVERY = _all(WORKLOADS)
 
 
 @register_experiment
@@ -65,14 +65,14 @@ class Figure9(FatTreeFigure):
     description = "average FCT over the load at 320 hosts: RCC and five schemes, four workloads"
     claims = (
         claim("rcc-f9-1", measure=partial(by_scheme, quantity="all mean", name="web_search"),
-              band=_reduced("web_search"), direction=LOWER_AT_SOME_LOAD, needs=_ALL["web_search"]),
+              band=_reduced("web_search"), direction=LOWER_AT_SOME_LOAD, needs=_all(["web_search"])),
         claim("rcc-f9-2", measure=partial(by_scheme, quantity="all mean", name="data_mining"),
-              band=_reduced("data_mining"), direction=LOWER_AT_SOME_LOAD, needs=_ALL["data_mining"]),
+              band=_reduced("data_mining"), direction=LOWER_AT_SOME_LOAD, needs=_all(["data_mining"])),
         claim("rcc-f9-3", measure=_over_hpcc,
               band=All({
                   WORKLOADS["web_server"].name: Each(Part(0.05, 0.11), "load"),
                   WORKLOADS["cache_follower"].name: At("mean", Part(0.14)),
-              }), direction=LOWER_ON_AVERAGE, needs=_ALL["web_server"] + _ALL["cache_follower"]),
+              }), direction=LOWER_ON_AVERAGE, needs=_all(["web_server", "cache_follower"])),
         claim("rcc-f9-4", measure=_above_lowest, band=Each(AtMost(0), "workload"), needs=_EVERY),
         claim("rcc-x-1", measure=partial(_at_most, quantity="all mean"),
               band=All(Each(Part(0.04, 0.79), "scheme"), Some(Part(0.79), of="the schemes")),

@@ -101,8 +101,8 @@ def _over_two_messages(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-_OWN = tuple(_varied("paper"))
-_BESIDE = tuple(_case(*place) for place in product(("ren", "ndp"), _NAMES, _LOADS["paper"]))
+_BESIDE = [_case(*place) for place in product(("ren", "ndp"), _NAMES, _LOADS["paper"])]
+_claim = partial(claim, needs=(*_varied("paper"), *_BESIDE))
 
 
 @register_experiment
@@ -112,14 +112,13 @@ class Handicaps(LeafSpineFigure):
     description = "REN, figure 19 with other marks, timer and paths of REN, and with Homa's grants for two messages"
     seeds = 1
     claims = (
-        claim("ren-h-1a", measure=_at_low_load, band=Each(POSITIVE, of="workload"), needs=_OWN + _BESIDE),
-        claim("ren-h-2a", measure=_cost_of_the_timer, band=Each(AtLeast(1), of="workload and load"),
-              needs=_OWN + _BESIDE),
-        claim("ren-h-3a",
-              measure=lambda rows: max(value for of in _over_ndp(PATHS, rows).values() for value in of.values()),
-              band=Part(0.04), direction=MoreThan(0), needs=_OWN + _BESIDE),
-        claim("ren-h-4a", measure=_over_two_messages, band=All({"Homa": Part(0.26), "Aeolus": Part(0.17)}),
-              direction=POSITIVE, needs=_OWN + _BESIDE),
+        _claim("ren-h-1a", measure=_at_low_load, band=Each(POSITIVE, of="workload")),
+        _claim("ren-h-2a", measure=_cost_of_the_timer, band=Each(AtLeast(1), of="workload and load")),
+        _claim("ren-h-3a",
+               measure=lambda rows: max(value for of in _over_ndp(PATHS, rows).values() for value in of.values()),
+               band=Part(0.04), direction=MoreThan(0)),
+        _claim("ren-h-4a", measure=_over_two_messages, band=All({"Homa": Part(0.26), "Aeolus": Part(0.17)}),
+               direction=POSITIVE),
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[LeafSpineCase]:

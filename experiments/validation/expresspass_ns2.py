@@ -14,7 +14,7 @@ and none at hosts.
 """
 
 from rdmacc.experiments.validation.flows import lines_by_size, measure_delivered, stored_flows
-from rdmacc.experiments.validation.references import CLOSE, by_run, dots
+from rdmacc.experiments.validation.references import CLOSE_RUNS, by_run, dots
 from ..api import *
 from .joining import *
 
@@ -58,8 +58,7 @@ class ExpressPassNs2(Experiment):
         claim("validation-expresspass-1a", measure=_sent_again, band=Exactly(0)),
         claim("validation-expresspass-2a", measure=partial(_rtts, case=TWO), band=Each(Within(4, factor=2), of="run")),
         claim("validation-expresspass-2b", measure=partial(_rtts, case=TEN), band=Each(Within(20, factor=2), of="run")),
-        claim("validation-expresspass-3a", measure=partial(by_run, name="expresspass_ns2"),
-              band=Each(Each(Within(1, by=CLOSE)), of="run")),
+        claim("validation-expresspass-3a", measure=partial(by_run, name="expresspass_ns2"), band=CLOSE_RUNS),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

@@ -11,7 +11,7 @@ the receiver.
 """
 
 from rdmacc.experiments.validation.flows import lines_by_size, measure_delivered, stored_flows
-from rdmacc.experiments.validation.references import CLOSE, by_run, distributions, dots, inexact
+from rdmacc.experiments.validation.references import CLOSE_RUNS, by_run, distributions, dots, inexact
 from ..api import *
 
 DELAYS = {"10G": "250ns", "100G": "1us"}
@@ -59,8 +59,7 @@ class HomaNs3(Experiment):
         claim("validation-homa-2a", measure=_late, band=Each(Exactly(0))),
         claim("validation-homa-3a", measure=partial(inexact, name="homa_ns3", start=tuple(INCASTS)),
               band=Each(Exactly(0), of="run")),
-        claim("validation-homa-3b", measure=partial(by_run, name="homa_ns3", start="W5"),
-              band=Each(Each(Within(1, by=CLOSE)), of="run")),
+        claim("validation-homa-3b", measure=partial(by_run, name="homa_ns3", start="W5"), band=CLOSE_RUNS),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

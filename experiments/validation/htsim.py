@@ -19,7 +19,7 @@ of the trimmed packet, and RoCE's paths, one per flow.
 from __future__ import annotations
 
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
-from rdmacc.experiments.validation.references import CLOSE, by_run, distributions
+from rdmacc.experiments.validation.references import CLOSE_RUNS, by_run, distributions
 from ..api import *
 
 SCHEMES = {name: preset("ndp-htsim")[name] for name in preset("ndp-htsim")}
@@ -106,12 +106,10 @@ class Htsim(Experiment):
         claim("validation-htsim-3a", measure=_lossless,
               band=All({"drops": Exactly(0), "retransmissions": Exactly(0), "PFC pauses": MoreThan(0)})),
         claim("validation-htsim-3b", measure=_late, band=Each(Exactly(0), of="run")),
-        claim("validation-htsim-4a", measure=partial(by_run, name="htsim", start="ndp"),
-              band=Each(Each(Within(1, by=CLOSE)), of="run")),
-        claim("validation-htsim-4b", measure=partial(by_run, name="htsim", start="roce-9000, star"),
-              band=Each(Each(Within(1, by=CLOSE)), of="run")),
+        claim("validation-htsim-4a", measure=partial(by_run, name="htsim", start="ndp"), band=CLOSE_RUNS),
+        claim("validation-htsim-4b", measure=partial(by_run, name="htsim", start="roce-9000, star"), band=CLOSE_RUNS),
         claim("validation-htsim-4c", measure=partial(by_run, name="htsim", start="roce-9000, fat tree"),
-              band=Each(Each(Within(1, by=CLOSE)), of="run")),
+              band=CLOSE_RUNS),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

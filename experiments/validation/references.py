@@ -15,6 +15,7 @@ from ..api import *
 
 CLOSE = 0.05
 """Tolerance of ratios around 1 for random runs, the same for all simulators."""
+CLOSE_RUNS = Each(Each(Within(1, by=CLOSE)), of="run")
 
 
 @dataclass(frozen=True, kw_only=True)
