@@ -19,6 +19,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.simulation import Simulation
 from rdmacc.typed import named
 from rdmacc.units import Picoseconds, Quantity, time_ps
+from rdmacc.workload.frame import checked_whole
 
 if TYPE_CHECKING:
     from gymnasium import Env, spaces
@@ -151,9 +152,16 @@ class CongestionControl(Base):
             if not (_is_finite(low) and _is_finite(high) and low < high):
                 raise ConfigError("act", one, "a name, its least value and a larger one")
             for value in (low, high):
-                self._base.fork(parameters={name: _in_units(name, value)})
+                self._base.fork(parameters={name: self._in_units(name, value)})
             return name, 1, float(low), float(high)
         raise ConfigError("act", one, f"one of {', '.join(_RATES)}, or (name of a parameter, low, high)")
+
+    def _in_units(self, name: str, value: Any) -> Any:
+        """Return a value in the type that its parameter takes."""
+        if name.endswith("_ps"):
+            return Picoseconds(round(value))
+        owner, own = self._base.plan.scheme.owner(name)
+        return round(value) if name.endswith("_bytes") or isinstance(getattr(owner, own), int) else float(value)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -174,7 +182,7 @@ class CongestionControl(Base):
         info : dict
             `now_ps`.
         """
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else checked_whole("seed", seed, 0))
         self.simulation = self._base.fork(seed=int(self.np_random.integers(2**31)))
         self._share, self._before = np.ones(len(self.hosts)), self._counts()
         return self._seen(self._observed()), {"now_ps": self.simulation.now_ps}
@@ -208,16 +216,21 @@ class CongestionControl(Base):
             As from `Simulation.run`.
         """
         space: Any = self.action_space
-        values = np.asarray(action, np.float64)
+        try:
+            values = np.asarray(action, np.float64)
+        except (TypeError, ValueError):
+            values = np.array(np.nan)
         if values.shape != space.shape or np.isnan(values).any():
             raise ConfigError("action", action, f"{space.shape[0]} numbers")
+        if sent := len(cast(Any, self.simulation.engine).messages) - self._base.plan.n_messages:
+            raise ConfigError("simulation", f"{sent} messages sent", "without: an episode has the scenario's messages")
         values, parameters = np.clip(values, space.low, space.high), {}
         for name, count, *_ in self._acts:
             own, values = values[:count], values[count:]
             if name in _RATES:
                 self._share = np.clip(own if name == "rate" else self._share * 2.0**own, _LEAST, 1.0)
             else:
-                parameters[name] = _in_units(name, own[0])
+                parameters[name] = self._in_units(name, own[0])
         if parameters:
             self.simulation = self.simulation.fork(parameters=parameters)
         if any(name in _RATES for name, *_ in self._acts):
@@ -226,7 +239,11 @@ class CongestionControl(Base):
         self.simulation.run_to(min(now_ps + self._step_ps, self._until_ps))
         observed, now_ps = self._observed(), self.simulation.now_ps
         is_over = self.simulation.is_finished
-        reward = float(self._reward(observed))
+        given = self._reward(observed)
+        try:
+            reward = float(given)
+        except (TypeError, ValueError):
+            raise ConfigError("reward", given, "a number, returned by the function") from None
         return self._seen(observed), reward, is_over, not is_over and now_ps >= self._until_ps, {"now_ps": now_ps}
 
     def _set_rates(self) -> None:
@@ -264,10 +281,3 @@ class CongestionControl(Base):
 
 def _is_finite(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
-
-
-def _in_units(name: str, value: Any) -> Any:
-    """Return a value in the type that its parameter takes."""
-    if name.endswith("_ps"):
-        return Picoseconds(round(value))
-    return round(value) if name.endswith("_bytes") else float(value)

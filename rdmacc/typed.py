@@ -122,7 +122,8 @@ def _check_names(function: Any, given: tuple[Any, ...], by_name: Mapping[str, An
     if len(given) > most:
         later = ", ".join(f"{name}=..." for name in names[int(most) :])
         raise ConfigError(shown, given[int(most)], f"given by name: {later}" if later else f"one of {most} values")
-    raise unknown_name(shown, next(iter(strange)), names, "the name of an argument")
+    known = [name for name in names if name != "self"]
+    raise unknown_name(shown, next(iter(strange)), known, "the name of an argument")
 
 
 @lru_cache(None)
@@ -220,7 +221,9 @@ def _container(kind: Any, held: Sequence[_Kind], is_fixed: bool) -> _Kind:
 
 
 def _either(kinds: Sequence[_Kind]) -> _Kind:
-    by_words = {one.words: one for one in kinds}
+    by_words: dict[str, _Kind] = {}
+    for one in kinds:
+        by_words.setdefault(one.words, one)  # a number of a quantity is wider than a float
     for wide, narrow in (("a path", "a string"), ("a number", "a whole number")):
         if wide in by_words:
             by_words.pop(narrow, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -94,7 +95,19 @@ def test_mistakes_are_named():
     refused(lambda: environment("homa", act=["rate"]), "no rate")
     env = environment()
     env.reset()
-    refused(lambda: env.step(np.ones(4)), "5 numbers")
+    for action in (np.ones(4), "x", [1, [2], 3, 4, 5], {"a": 1}):
+        refused(partial(env.step, action), "action = ", "5 numbers")
+    refused(lambda: env.reset(seed="x"), "seed = 'x'")
+    env.simulation.send("h1", "h0", "1kB")
+    refused(lambda: env.step(np.ones(5)), "1 messages sent")
+    refused(lambda: environment(reward=lambda seen: None).step(np.ones(5)), "reward = None")
+    refused(lambda: environment(rewards=1), "did you mean 'reward'")
+
+
+def test_a_whole_parameter_is_set_to_whole_numbers():
+    env = environment("dcqcn", act=[("ack_every_packets", 1, 4)])
+    env.reset(seed=np.int64(1))
+    assert env.step([2.4])[4] == {"now_ps": 10_000_000}
 
 
 def test_without_the_extra_the_error_says_how_to_install_it():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import networkx as nx
@@ -48,6 +49,7 @@ def call(
         ("path", Path("x"), "a\0b", "a path"),
         ("name", ("h", 0), ["h"], "a name"),
         ("quantity", 5.0, None, "a number or a string"),
+        ("quantity", Decimal("0.5"), None, "a number or a string"),
         ("pair", ["1us", 2], ("1us",), "a tuple (a number or a string, a number or a string)"),
         ("names", pd.Series(["a"]), ["a", 1], "a list, each a string"),
         ("names", ["a"], "a", "a list"),

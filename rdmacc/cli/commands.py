@@ -68,6 +68,15 @@ def executor_of(dask: str | None) -> AbstractContextManager[Executor | None]:
     return dask_executor(dask)
 
 
+def refuse(context: typer.Context, names: str, allowed: str) -> None:
+    """Raise a ConfigError for the first of some options that was given, because it would have no effect."""
+    for one in context.command.params:
+        source = context.get_parameter_source(one.name or "")
+        if one.name in names.split() and source is not None and source.name == "COMMANDLINE":
+            value = context.params[one.name]
+            raise ConfigError(one.opts[0], str(value) if isinstance(value, Path) else value, allowed)
+
+
 def say_failed(name: str, reason: str) -> None:
     typer.echo(f"rdmacc: {reason if reason.startswith(name) else f'{name}: {reason}'}", err=True)
 

@@ -19,6 +19,7 @@ from rdmacc.cli.commands import (
     list_experiments,
     list_readings,
     plot,
+    refuse,
     run,
     verify,
 )
@@ -254,6 +255,7 @@ def explain(
 
 @app.command()
 def scorecard(
+    context: typer.Context,
     schemes: Annotated[
         list[str] | None, typer.Argument(help="Schemes, or Python files that register your own; default: all.")
     ] = None,
@@ -277,15 +279,16 @@ def scorecard(
     """Show each scheme's worst cases, with cause, verdict and rank among all schemes."""
     from rdmacc.cli import scorecard as card
 
-    if seed is not None and not held_out:
-        raise ConfigError("--seed", seed, "given with --held-out")
-    if page is not None and not finds:
-        raise ConfigError("--page", str(page), "given with --finds")
     if finds:
+        refuse(context, "schemes held_out seed against objective count jobs out plot", "left out with --finds")
         typer.echo(card.on_finds(page))
         return
+    refuse(context, "page", "given with --finds")
+    if not held_out:
+        refuse(context, "seed against objective count", "given with --held-out")
     names = card.registered(schemes or [])
     if held_out:
+        refuse(context, "jobs out plot", "left out with --held-out")
         typer.echo(card.on_held_out(names, seed, against, objective, count))
         return
     for line in card.report(names, jobs, out, plot):
@@ -294,6 +297,7 @@ def scorecard(
 
 @app.command()
 def bench(
+    context: typer.Context,
     as_json: JsonOption = False,
     engine: Annotated[Literal["simpy", "compiled", "both"], typer.Option(help="Engine to measure.")] = "simpy",
     only: Annotated[
@@ -304,7 +308,7 @@ def bench(
         str, typer.Option(help="Take events by their 'time' or in 'windows' of nodes; default: 'auto'.")
     ] = "auto",
     threads: Annotated[
-        list[int] | None, typer.Option(help="Run with this many threads; repeatable, for a comparison.")
+        list[int] | None, typer.Option(help="Run with this many threads; repeatable, for a comparison.", min=1)
     ] = None,
     rounds: Annotated[int, typer.Option(help="Repeat each case's measurements by turns; show the fastest.", min=1)] = 1,
     compare: Annotated[
@@ -333,15 +337,19 @@ def bench(
     """Measure speed and memory: an incast, a permutation, 1,024 and 8,192 hosts, then each scheme."""
     from tqdm.auto import tqdm
 
+    of_cases = "engine only scale order threads rounds compare record"
     if plausible:
+        refuse(context, f"{of_cases} gpus", "left out with --plausible")
         _plausible(scheme or [], as_json, page)
         return
-    for option, value in (("--scheme", scheme), ("--page", page)):
-        if value:
-            raise ConfigError(option, value, "given with --plausible")
+    refuse(context, "scheme page", "given with --plausible")
     if gpus:
         from rdmacc.cli.bench_clusters import clusters_text, run_clusters
 
+        refuse(context, of_cases, "left out with --gpus")
+        for count in gpus:
+            if count < 16 or count % 8:
+                raise ConfigError("--gpus", count, "a multiple of 8, at least 16: a node has 8")
         rows = list(tqdm(run_clusters(gpus), desc="rdmacc bench", unit="run", total=4 * len(gpus), leave=False))
         typer.echo(json.dumps(rows, indent=2) if as_json else clusters_text(rows))
         return
@@ -356,8 +364,11 @@ def bench(
     if strangers:
         raise ConfigError("--only", strangers[0], f"one of {', '.join(CASES)}")
     if compare is not None:
+        refuse(context, "engine scale order threads rounds record as_json", "left out with --compare")
         typer.echo(benchmark.compared_text(compare, cases))
         return
+    if engine == "simpy":
+        refuse(context, "order threads", "given with --engine compiled or both")
     total = len(cases) * (len(engines) + ("compiled" in engines) * (len(threads or [1]) - 1))
     running = benchmark.run(engines, cases, scale, order, threads or [1], rounds)
     measured = list(tqdm(running, desc="rdmacc bench", unit="case", total=total, leave=False))
@@ -388,10 +399,10 @@ def _plausible(names: list[str], as_json: bool, page: Path | None) -> None:
     from rdmacc.experiments.ledger import plausible as bench
     from rdmacc.schemes import SCHEMES
 
-    total = len(names or SCHEMES) * len(bench.RATES)
+    total, before = len(names or SCHEMES) * len(bench.RATES), "" if page is None else page.read_text(encoding="utf-8")
     found = list(tqdm(bench.plausible(names), desc="rdmacc bench", unit="row", total=total, leave=False))
     if page is not None:
-        page.write_text(bench.fill(page.read_text(encoding="utf-8"), found), encoding="utf-8")
+        page.write_text(bench.fill(before, found), encoding="utf-8")
     typer.echo(json.dumps([one.to_dict() for one in found], indent=2) if as_json else bench.text(found))
 
 

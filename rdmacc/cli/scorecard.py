@@ -54,9 +54,10 @@ def on_held_out(names: Sequence[str], seed: int | None, against: str, objective:
 
 
 def on_finds(page: Path | None) -> str:
+    before = "" if page is None else page.read_text(encoding="utf-8")  # a missing page is an error at once
     text = cards.finds_text(cards.finds())
     if page is not None:
-        page.write_text(filled(page.read_text(encoding="utf-8"), "finds", text), encoding="utf-8")
+        page.write_text(filled(before, "finds", text), encoding="utf-8")
     return text
 
 

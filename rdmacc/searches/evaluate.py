@@ -60,7 +60,7 @@ def measures_of(subject: Subject, objective: Any) -> tuple[Measure, ...]:
                 raise ConfigError("objective", one, f"a function: {type(subject).__name__} has no simulation")
         return tuple(given)
     for one in given:
-        if not callable(one) and one not in OBJECTIVES:
+        if not callable(one) and (not isinstance(one, str) or one not in OBJECTIVES):
             raise unknown("objective", one, OBJECTIVES, "a function of the result, or the name of an objective")
     return tuple(one if callable(one) else OBJECTIVES[one] for one in given)
 

@@ -16,7 +16,7 @@ from rdmacc.searches.evaluate import Work
 from rdmacc.searches.objectives import OBJECTIVES
 from rdmacc.sweep.seeds import check_seed
 from rdmacc.topology.bounds import checked_count
-from rdmacc.typed import named
+from rdmacc.typed import typed
 
 __all__ = ["HeldOut", "held_out"]
 
@@ -79,7 +79,7 @@ class HeldOut:
         )
 
 
-@named
+@typed
 def held_out(
     scheme: str | Scheme,
     baseline: str | Scheme,

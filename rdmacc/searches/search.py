@@ -21,7 +21,7 @@ from rdmacc.searches.space import Axis, axes_of
 from rdmacc.show.late_bar import LateBar
 from rdmacc.sweep.seeds import check_seed
 from rdmacc.topology.bounds import checked_count
-from rdmacc.typed import named
+from rdmacc.typed import typed
 from rdmacc.workload.frame import checked_whole
 
 __all__ = ["Run", "Search", "search"]
@@ -61,6 +61,7 @@ class Search:
         """Names of the objectives."""
         return tuple(map(_name, self.work.measures))
 
+    @typed
     def score(self, run: Run, number: int = 0) -> float:
         """Return how far a run got towards the goal, by one objective: larger is further.
 
@@ -73,6 +74,7 @@ class Search:
         """
         return self.sign(number) * run.objectives[number]
 
+    @typed
     def sign(self, number: int = 0) -> int:
         """Return 1 if the search maximises an objective, otherwise -1.
 
@@ -81,6 +83,8 @@ class Search:
         number : int
             The objective.
         """
+        if not 0 <= number < len(self.work.measures):
+            raise ConfigError("number", number, f"from 0 to {len(self.work.measures) - 1}")
         measure = self.work.measures[number]
         worse = measure.sign if isinstance(measure, Objective) else 1
         return worse if self.goal == "worst" else -worse
@@ -121,6 +125,7 @@ class Search:
             ]
         )  # fmt: skip
 
+    @typed
     def runs_to(self, score: float) -> int | None:
         """Return how many runs it took to reach a score, or None if no run did.
 
@@ -131,6 +136,7 @@ class Search:
         """
         return next((run.number + 1 for run in self.runs if run.objectives and self.score(run) >= score), None)
 
+    @typed
     def shrink(self, share: float = 0.9, most: int = 60) -> Search:
         """Return a search whose best run is the simplest one found that is still as bad, with a short line of Python.
 
@@ -141,6 +147,8 @@ class Search:
         most : int
             Most runs to spend.
         """
+        if not 0.0 <= share <= 1.0:
+            raise ConfigError("share", share, "from 0 to 1")
         runs = shrunk(self.work, self.best, self.sign(), share, most)
         return Search(runs[-1:], self.work, self.goal, _axes=self._axes)
 
@@ -202,7 +210,7 @@ def _values(found: Search, run: Run) -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in zip(found.names, run.objectives, strict=True))
 
 
-@named
+@typed
 def search(
     scheme: str | Scheme | Model,
     space: Mapping[str, Any] | Iterable[str] | None,
@@ -283,11 +291,9 @@ def search(
     axes = axes_of(subject, space)
     measures = measures_of(subject, objective)
     start = (cases,) if isinstance(cases, Case) else tuple(cases) or (Case(),)
-    for one in start:
-        if not isinstance(one, Case):
-            raise ConfigError("cases", one, "rdmacc.Case, or a list of these")
     checked_whole("jobs", jobs, 1)
-    check_seed(seed)
+    if check_seed(seed) >= 2**32:
+        raise ConfigError("seed", seed, "below 2**32, as Optuna's are")
     checked_count("budget", budget)
     checked_whole("most_events", most_events, 1)
     if goal not in ("worst", "best"):

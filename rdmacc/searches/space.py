@@ -51,8 +51,6 @@ def axes_of(subject: Subject, space: Mapping[str, Any] | Iterable[str] | None) -
     """Return the dimensions of a space: names with ranges, or names alone, which use their slider's range."""
     if space is None:
         space = {one.name: None for one in fields_of(Case) if one.metadata["slider"]}
-    if isinstance(space, str):
-        raise ConfigError("space", space, "a mapping from names to ranges, or a list of names")
     ranges = space if isinstance(space, Mapping) else dict.fromkeys(space)
     if not ranges:
         raise ConfigError("space", ranges, "at least one range, such as {'senders': (1, 32)}")

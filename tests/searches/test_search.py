@@ -158,6 +158,18 @@ def test_a_handler_that_raises_is_a_finding_and_nothing_is_lost(tmp_path):
     assert search(scheme, space, "peak queue", budget=12, jobs=2, progress=False).runs == found.runs
 
 
+def test_wrong_questions_about_a_search_are_named():
+    found = search("dcqcn", SPACE, "Jain", budget=1, progress=False)
+    for call, words in (
+        (lambda: found.shrink(share=2), "share = 2: must be from 0 to 1"),
+        (lambda: found.shrink(most="x"), "most"),
+        (lambda: found.sign(1), "number = 1: must be from 0 to 0"),
+        (lambda: found.runs_to("x"), "score"),
+        (lambda: rdmacc.held_out("dcqcn", "hpcc", 1, ["Jain"]), "objective"),
+    ):
+        refused(call, words)
+
+
 def raises(result):
     raise RuntimeError("no such thing")
 
@@ -173,7 +185,7 @@ def test_an_objective_that_raises_is_recorded():
     [
         ({"space": {}}, "space = {}"),
         ({"space": []}, "space"),
-        ({"space": "senders"}, "a mapping from names to ranges"),
+        ({"space": "senders"}, "a mapping or a list"),
         ({"space": {"sender": (1, 2)}}, "did you mean 'senders'"),
         ({"space": {"loss": (0.0, 1.5)}}, "at most 1.0"),
         ({"space": {"senders": (5, 5)}}, "second larger"),
@@ -190,9 +202,15 @@ def test_an_objective_that_raises_is_recorded():
         ({"goal": "max"}, "goal"),
         ({"sampler": "grid"}, "sampler"),
         ({"sampler": "cma-es", "objective": ["Jain", "peak queue"]}, "several objectives"),
-        ({"cases": [1]}, "rdmacc.Case"),
+        ({"cases": [1]}, "a list, each a Case"),
         ({"jobs": 2, "objective": lambda result: 1.0}, "jobs"),
         ({"scheme": "dcqnc"}, "did you mean 'dcqcn'"),
+        ({"space": 5}, "space = 5"),
+        ({"objective": {"Jain"}}, "objective"),
+        ({"seed": 2**32}, "seed"),
+        ({"cases": None}, "cases = None"),
+        ({"control": "x"}, "control"),
+        ({"storage": 5}, "storage"),
     ],
 )
 def test_invalid_input_is_named(changes, message):
