@@ -53,7 +53,6 @@ def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _figures() -> Iterator[None]:
-    """Close the figures that a test has drawn."""
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
@@ -61,5 +60,4 @@ def _figures() -> Iterator[None]:
 
 @pytest.fixture(scope="session", params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
-    """Name of the engine to simulate with."""
     return request.param

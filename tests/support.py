@@ -103,8 +103,6 @@ class DropOnce(Component):
     message: int = param(0, "of this message")
 
     class Egress(Record):
-        """Drops at one port."""
-
         drops = Int32()
 
     def on_enqueue(params, egress, packet):
@@ -119,8 +117,6 @@ class Watcher(Component):
     """Counts, at the receiver, the packets that loss recovery accepts and those out of order."""
 
     class Transfer(Record):
-        """Counts of one message."""
-
         accepted_packets = Int32()
         accepted_payload = Int()
         disorders = Int32(doc="accepted packets whose number is not the next one")

@@ -16,8 +16,6 @@ from tests.support import WIRE, check_finished, samples, transmission
 
 @dataclass(frozen=True, kw_only=True)
 class Example(Component):
-    """A component with a parameter of each kind."""
-
     period_ps: int = param("55us", "a time", symbol="K", source="section 1", low=1)
     rate_bps: float = param("40Mbps", "a rate")
     limit_bytes: int = param("10MB", "a size")
@@ -121,8 +119,6 @@ class Ticker(Component):
     period_ps: int = param("10us", "from tick to tick", low=1)
 
     class Sender(Record):
-        """Ticks so far."""
-
         rate_bps = Float(0.0)
         ticks = Int32()
         last_tick_ps = Int()
@@ -164,17 +160,11 @@ def test_deadlines_fire_when_they_say(engine):
 
 
 class Pairwise(Component):
-    """Makes the messages of two hosts share a queue pair."""
-
     pairwise: ClassVar[bool] = True
 
 
 class Window(Component):
-    """A window of two packets."""
-
     class Sender(Record):
-        """The window, constant."""
-
         window_bytes = Int()
 
     def on_open(sender):
@@ -214,8 +204,6 @@ def scheme_of(body, record=True):
 
     @dataclass(frozen=True, kw_only=True)
     class Mine(Component):
-        """A component whose handlers come from the table below."""
-
         on_open = body
         if record:
 

@@ -34,8 +34,6 @@ def test_gymnasium_finds_no_fault():
 
 
 class Half(LineRate):
-    """Half the line rate."""
-
     def on_open(qp, sender):
         sender.rate_bps = 0.5 * qp.line_bps
 

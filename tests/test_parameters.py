@@ -30,8 +30,6 @@ class Chooser(Component):
     late_ps: OptionalTime = param(None, "0: nothing is late", unit="ps")
 
     class Sender(Record):
-        """The counts."""
-
         rate_bps = Float(1e9)
         counted = Int()
 

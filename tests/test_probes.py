@@ -23,7 +23,6 @@ def run(engine, *watch, work=TWO_TO_ONE, scheme="line-rate", **options):
 
 
 def value_at(pairs, now):
-    """Return the last value recorded up to a time."""
     return [value for at, value in pairs if at <= now][-1]
 
 

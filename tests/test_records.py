@@ -20,8 +20,6 @@ from tests.support import mostly_at_night, refused
 
 
 class Every(Record):
-    """One field of each kind."""
-
     count = Int(7, "a count")
     index = Int32(-1)
     flag = Byte(1)

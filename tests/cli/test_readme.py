@@ -79,7 +79,6 @@ def run(folder, command, deadline_s):
 
 
 def explore(folder):
-    """Serve it until the page responds, then stop it."""
     if find_spec("voila") is None:
         pytest.skip("no voila")
     with socket.socket() as free:

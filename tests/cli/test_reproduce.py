@@ -33,7 +33,6 @@ def reproduce(tmp_path, monkeypatch):
 
 
 def links(folder):
-    """Return the links of the pages, with the page."""
     for page in folder.glob("*.html"):
         for target in re.findall(r'(?:href|src)="([^"#]+)', page.read_text()):
             yield page, target

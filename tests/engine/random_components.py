@@ -40,15 +40,11 @@ class Deflector(Component):
     threshold_bytes: int = param("5kB", "crowded above this")
 
     class Chip(Record):
-        """Which message was diverted where."""
-
         messages = Ints(4, -1)
         ports = Ints(4, -1)
         taken = Int32()
 
     class Header(Record):
-        """Remaining deflections."""
-
         tokens = Byte()
 
     def on_send(packet):
@@ -76,19 +72,13 @@ class Picker(Component):
     """A receiver that occasionally sends something to the shortest incoming message."""
 
     class Endpoint(Record):
-        """A tick."""
-
         tick_timer_ps = Deadline()
         ticks = Int32()
 
     class Header(Record):
-        """The receiver's clock."""
-
         reading_ps = Int()
 
     class Sender(Record):
-        """The last value received."""
-
         heard_ps = Int()
 
     def on_data(endpoint, host, packet, reply, now):
@@ -139,14 +129,10 @@ class Talker(Component):
     """Both sides send packets other than data whenever they can, and keep sets of packets."""
 
     class Sender(Record):
-        """A value that changes from time to time."""
-
         talk_timer_ps = Deadline()
         talks = Int32()
 
     class Transfer(Record):
-        """Both sides of a message."""
-
         ping_timer_ps = Deadline()
         pings = Int32()
         returned = Int32()
@@ -156,8 +142,6 @@ class Talker(Component):
         holes = Int32()
 
     class Header(Record):
-        """The sender's value."""
-
         word = Int32()
 
     def on_start(sender, message, transfer, request, now):

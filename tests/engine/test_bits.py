@@ -63,8 +63,6 @@ def test_they_behave_like_sets(is_compiled, packets, steps):
 def test_only_messages_have_them():
     class Wrong(Component):
         class Sender(Record):
-            """A queue pair has no number of packets."""
-
             seen = Bits()
 
     refused(lambda: Wrong.check_interface(), "a Transfer record")

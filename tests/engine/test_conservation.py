@@ -76,7 +76,6 @@ def run(graph, work, scheme, engine, **options):
 
 
 def check(result):
-    """Assert the invariants of any run."""
     check_conservation(result)
     flows, counters = result.flows, result.counters
     received = result.outcome.messages["received_packets"]

@@ -24,11 +24,7 @@ SCHEMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr"]
 
 
 class Closed(Component):
-    """A sender that may not send anything."""
-
     class Sender(Record):
-        """A window of 0."""
-
         window_bytes = Int(1)
 
     def on_open(sender):

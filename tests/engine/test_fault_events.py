@@ -38,7 +38,6 @@ def port(result, name):
 
 @pytest.mark.slow
 def test_routes_return_with_the_link(engine):
-    """Flows leave the spine and return to it."""
     graph = rdmacc.leaf_spine(2, 2, 8)
     work = rdmacc.messages([(f"h{i}", f"h{8 + i}", "1MB") for i in range(8)])
     down = LinkDown(link=("leaf0", "spine0"), at_ps="10us", until_ps="200us")

@@ -82,8 +82,6 @@ class Delays(Component):
     """One-way delay as the receiver sees it: its clock minus the sender's stamp."""
 
     class Receiver(Record):
-        """Smallest and largest delay."""
-
         least_ps = Int(2**62)
         most_ps = Int(-(2**62))
 
@@ -135,13 +133,9 @@ def test_a_kept_connection_keeps_its_rate(name):
 
 @dataclass(frozen=True, kw_only=True)
 class Paced(Component):
-    """Sends at a given rate."""
-
     rate_bps: float = param("1Gbps", "the rate")
 
     class Sender(Record):
-        """The rate."""
-
         rate_bps = Float()
 
     def on_open(params, sender):
@@ -162,7 +156,6 @@ def test_gaps_are_rounded_alike_where_half_a_picosecond_decides(rate_bps, gap_ps
 
 
 def rows_of(result, kind, what="sent", node=None):
-    """Return the trace's rows for packets of a kind."""
     trace = result.packet_trace
     rows = trace[(trace["kind"] == kind) & (trace["what"] == what)]
     return rows if node is None else rows[rows["node"] == node]
@@ -175,8 +168,6 @@ class Asker(Component):
     retry_ps: int = param("20us", "asks again after so long without a credit", low=1)
 
     class Transfer(Record):
-        """Credits of a message."""
-
         ask_timer_ps = Deadline("sender: ask again")
         asked = Int32(doc="sender")
         granted = Int32(doc="receiver")
@@ -206,7 +197,6 @@ class Asker(Component):
 
 
 def ask(params, message, transfer, request, now):
-    """Request credit for the next packet."""
     request.kind = REQUEST
     request.psn = message.next_psn
     request.wire_bytes = 50

@@ -14,7 +14,6 @@ LINE = 100e9
 
 
 def spread(planes, packets, engine="compiled", network=None, **options):
-    """Send a message from h0 to the last host."""
     network = network or topology.multi_plane(planes, leaves=2, spines=1, hosts_per_leaf=1)
     last = topology.hosts(network)[-1]
     work = rdmacc.messages([("h0", last, packets * PAYLOAD)])

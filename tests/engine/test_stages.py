@@ -123,8 +123,6 @@ def slower(rate):
 
 @dataclass(frozen=True, kw_only=True)
 class Half(Component):
-    """Sends at half the rate."""
-
     class Sender(Record):
         rate_bps = Float()
         count = Int()

@@ -66,8 +66,6 @@ class Chatty(Component):
     start_bps: float = param("20kbps", "pacing rate")
 
     class Sender(Record):
-        """A rate, and the time of the next request."""
-
         rate_bps = Float()
         talk_timer_ps = Deadline()
         talks = Int32()
@@ -133,15 +131,11 @@ def test_it_waits_for_links_that_have_yet_to_fail(engine: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Stop(Component):
-    """A sender that may send a fixed amount."""
-
     credits: int = param(100, "credits")
     granted: int = param(100, "packets granted")
     window_bytes: int = param(10**6, "window", unit="bytes")
 
     class Sender(Record):
-        """A window."""
-
         window_bytes = Int()
 
     def on_open(params, qp, sender):

@@ -68,7 +68,6 @@ class _Star:
         return np.array([host.last_ps for host in self.hosts]) + _LINK_PS + 2 * (_LINK_PS + _ACK_PS)
 
     def send(self, host: _Host) -> None:
-        """Start a packet if allowed."""
         if host.is_paused or not host.left:
             return
         if host.free_ps <= self.now:
@@ -78,7 +77,6 @@ class _Star:
         self.after(host.free_ps - self.now, self.send, host)
 
     def sent(self, host: _Host) -> None:
-        """A packet is on the link."""
         if not self.rules.orders_by_head:
             self.after(_LINK_PS, self.arrive, host)
             return
@@ -87,7 +85,6 @@ class _Star:
             self.after(_LINK_PS, self.arrive, host)
 
     def arrive(self, host: _Host) -> None:
-        """A packet has come to the switch."""
         if self.rules.orders_by_head:
             host.line.popleft()
             if host.line:
@@ -106,13 +103,11 @@ class _Star:
             self.begin()
 
     def begin(self) -> None:
-        """Start the first packet of the switch's queue."""
         if not self.rules.frees_at_end:
             self.free(self.queue[0])
         self.after(_PACKET_PS, self.end)
 
     def end(self) -> None:
-        """The packet has been sent."""
         host = self.queue.popleft()
         if self.rules.frees_at_end:
             self.free(host)
@@ -126,7 +121,6 @@ class _Star:
             self.tell(host, False)
 
     def tell(self, host: _Host, is_paused: bool) -> None:
-        """Pause or resume a host."""
         host.is_pausing = is_paused
         if self.rules.pauses_at_once:
             self.obey(host, is_paused)

@@ -25,7 +25,6 @@ COMPILED = [
 
 @pytest.fixture(scope="module")
 def tables(engine):
-    """Return each experiment's table, run once."""
     return QuickTables(engine)
 
 

@@ -52,7 +52,6 @@ _WORK = partial(rdmacc.poisson, _NETWORK(), "web_search", 0.8, count=25, seed=3)
 
 
 def _changed(words):
-    """Return a modified scheme and the original."""
     if words in (LEAST, PATHS):
         return Variation("ren", "web_search", 0.5, part=words).run_as(), rdmacc.preset("ren-2021")["ren"]
     own = rdmacc.preset("rcc-2021")["rcc" if words == BACK else "homa"].replace(routing="spray-random")

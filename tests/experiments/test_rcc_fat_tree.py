@@ -87,7 +87,6 @@ def test_a_point_measures_what_happened():
 
 
 def point_rows(case, seed, numbers):
-    """Return one point's rows and labels."""
     point = case.point("paper", seed)
     return point.name, tidy(point.name, {name: (value, "ps") for name, value in numbers.items()}), point.labels
 
@@ -125,12 +124,10 @@ def table_as_published():
 
 @cache
 def names_of(name):
-    """Return the names of a figure's points."""
     return {point.name for point in experiment(name).points("paper")}
 
 
 def of_figure(name, table):
-    """Return a figure's part of a table."""
     return table[table["point"].isin(names_of(name))]
 
 

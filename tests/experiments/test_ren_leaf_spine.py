@@ -141,7 +141,6 @@ def outcome(name, id, table):
     ("ren.sensitivity", ("x-1a", "x-1c")),
 ])  # fmt: skip
 def test_the_papers_numbers_pass(name, ids):
-    """REN halves all times, or gains as published."""
     assert {id: outcome(name, f"ren-{id}", made_up(name)) for id in ids} == dict.fromkeys(ids, Outcome.HOLDS)
 
 

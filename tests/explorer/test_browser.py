@@ -65,7 +65,6 @@ def page():
 
 
 def answers(port):
-    """Whether the server accepts connections."""
     with socket.create_connection(("127.0.0.1", port), 1):
         return True
 
@@ -84,13 +83,11 @@ def wait(condition):
 
 
 def picture(page):
-    """Return the source of the picture on display."""
     images = page.find_elements("css selector", "img.widget-image")
     return next((image.get_attribute("src") for image in images if image.is_displayed()), None)
 
 
 def show(page, title):
-    """Click on a tab."""
     tabs = page.find_elements("css selector", ".lm-TabBar-tab, .p-TabBar-tab")
     next(tab for tab in tabs if tab.text == title).click()
 
@@ -102,7 +99,6 @@ def sliders(page):
 
 
 def notes(page):
-    """Return the messages next to controls."""
     found = "document.querySelectorAll('.widget-html div[style]')"
     return page.execute_script(f"return [...{found}].filter(one => one.offsetParent).map(one => one.textContent)")
 
@@ -149,7 +145,6 @@ def status(link, path="", **headers):
 
 
 def kernels(server):
-    """Return the processes started by a server."""
     found = subprocess.run(["pgrep", "-f", "--parent", str(server)], capture_output=True, text=True, check=False)
     return found.stdout.split()
 

@@ -46,7 +46,6 @@ def work(seed):
 
 
 def make(folder: Path) -> None:
-    """Write all files."""
     one = scenario()
     result = one.run()
     one.to_toml(folder / "scenario.toml")

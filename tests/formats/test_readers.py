@@ -156,7 +156,6 @@ def node_link(folder, text, **options):
 
 
 def times(net, work, engine):
-    """Return the messages' starts and ends, by row."""
     flows = rdmacc.simulate(net, work, "line-rate", engine=engine).flows.set_index("flow")
     return flows["start_ps"].to_dict(), (flows["start_ps"] + flows["fct_ps"]).to_dict(), flows["fct_acked_ps"]
 

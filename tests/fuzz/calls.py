@@ -25,7 +25,6 @@ _ROW = {"src": "h1", "dst": "h0", "size_bytes": 1000, "start_ps": 0, "group": 1,
 
 
 def simulate(**changes: Any) -> Any:
-    """Simulate something small."""
     given: dict[str, Any] = {"network": _NET, "workload": _WORK, "scheme": "dcqcn", "engine": "simpy",
                              "until": "20us", "progress": False} | changes  # fmt: skip
     return rdmacc.simulate(**given)
@@ -55,7 +54,6 @@ def csv(**cells: Any) -> Any:
 
 
 def toml(**changes: Any) -> Any:
-    """Write a scenario to TOML, and read it back."""
     given: dict[str, Any] = {"network": _NET, "workload": _WORK, "scheme": "dcqcn"}
     given |= {name: value for name, value in changes.items() if not callable(value)}  # a call may raise its errors
     with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +61,6 @@ def toml(**changes: Any) -> Any:
 
 
 def study(**changes: Any) -> Any:
-    """Run a study of something small."""
     given: dict[str, Any] = {"network": _NET, "workload": _WORK, "schemes": "dcqcn", "engine": "simpy", "until": "20us",
                              "progress": False} | changes  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +79,6 @@ def _study() -> Any:
 
 
 def replaced(**changes: Any) -> Any:
-    """Simulate under a scheme with these parameters."""
     return simulate(scheme=rdmacc.scheme("dcqcn").replace(**changes))
 
 

@@ -49,8 +49,6 @@ class Slip(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Fine(Component):
-    """Does no harm."""
-
     class Sender(Record):
         rate_bps = Float()
 
@@ -105,8 +103,6 @@ def test_a_math_function_without_a_result_is_named_alike(engine: str, factor: fl
 
 @dataclass(frozen=True, kw_only=True)
 class Circle(Component):
-    """Sets its timer to now."""
-
     class Sender(Record):
         circle_timer_ps = Deadline()
 

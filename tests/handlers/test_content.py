@@ -161,7 +161,6 @@ def write(folder: Path, values: dict[str, Any], bodies: dict[str, str] = BODIES)
 
 
 def cell_of(function: Any, name: str) -> types.CellType:
-    """Return the cell of a closure's variable."""
     return function.__closure__[function.__code__.co_freevars.index(name)]
 
 
@@ -202,7 +201,6 @@ NETWORK, WORK = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "128kB")
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Import a user's module."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     names = ("lab_helpers", *(f"lab_{name}" for name in BODIES))

@@ -34,7 +34,6 @@ def network(kind: str = "star") -> nx.Graph:
 
 
 def apply(simulation: rdmacc.Simulation, number: int, steps: int = 12) -> None:
-    """Send, run, wait and answer, as drawn."""
     rng = np.random.default_rng(number)
     sent = [simulation.send("h1", "h0", "40kB")]
     for _ in range(steps):

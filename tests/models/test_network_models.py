@@ -83,7 +83,6 @@ def rates_of(paths, capacity, use=None):
 
 
 def matrix(paths, n_links):
-    """Return the flows' use of each link."""
     return np.array([[float(link in path) for link in range(n_links)] for path in paths])
 
 

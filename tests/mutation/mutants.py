@@ -41,12 +41,10 @@ class Mutant:
     """The tests to run; if empty, those that belong to the file."""
 
     def applied(self, text: str) -> str:
-        """Return the file's text with the change."""
         return text[: self.start] + self.new + text[self.end :]
 
     @property
     def line(self) -> int:
-        """Number of the line in which it begins."""
         return (ROOT / self.path).read_text().count("\n", 0, self.start) + 1
 
     @property

@@ -134,7 +134,6 @@ def digest_of(schemes):
 
 
 def test_a_papers_preset_has_the_papers_values():
-    """No setting changes unnoticed."""
     found = {}
     for name, one in ((name, preset(name)) for name in PRESETS):
         own = {scheme: {setting.parameter for setting in one.settings(scheme)} for scheme in one}

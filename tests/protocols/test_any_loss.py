@@ -66,7 +66,6 @@ def kinds_of(name):
 
 
 def run(name, engine, faults=(), trace=False):
-    """Run a case to its end; return the result."""
     scheme, changes, _, sizes = CASES[name]
     scheme = rdmacc.scheme(scheme, **changes) if isinstance(scheme, str) else scheme
     work = rdmacc.messages([(f"h{i + 1}", "h0", size) for i, size in enumerate(sizes.split())])

@@ -33,7 +33,6 @@ class Side:
         self.receivers, self.messages, self.transfers = {}, {}, {}
 
     def message(self, number, sender, packets=10, group=-1, weight=1.0):
-        """Add a message of a sender."""
         message = Message()
         message.number, message.src, message.packets = number, sender, packets
         message.group, message.weight = group, weight
@@ -45,7 +44,6 @@ class Side:
         return self.receivers[message.src], message, self.transfers[number]
 
     def data(self, number, now, ce=0, is_new=True, psn=None):
-        """Deliver a data packet; return the reply."""
         receiver, message, transfer = self._of(number)
         packet, reply = packet_with(Dasr.Header), packet_with(Dasr.Header)
         packet.wire_bytes, packet.ce = WIRE, ce
@@ -64,7 +62,6 @@ class Side:
         Dasr.on_announce(self.params, self.endpoint, receiver, message, transfer, now)
 
     def expire(self, sender, now):
-        """Fire the sender's idle timer."""
         receiver = self.receivers[sender]
         receiver.idle_timer_ps = NEVER
         Dasr.on_idle_timer(self.endpoint, receiver, now)
@@ -325,7 +322,6 @@ def test_the_announcement_has_its_size():
 
 
 def without_dcqcn(**changes):
-    """Return DASR alone, without marks."""
     return Scheme(name="dasr only", recovery=GoBackN(), control=(Dasr(**changes),))
 
 

@@ -49,7 +49,6 @@ class Flow:
         return self.sender.window
 
     def round(self, echo=0):
-        """Acknowledge the packets in flight, one by one."""
         for _ in range(self.message.highest_psn - self.message.una_psn):
             self.ack(1, echo)
         return self.sender.window

@@ -36,7 +36,6 @@ def make(**changes):
 
 
 def ack(state, psn, next_psn, time, tx, queue=0, rate=LINE):
-    """Deliver an ACK with one record."""
     params, qp, sender, message, transfer = state
     packet = packet_with(Hpcc.Header)
     for name in ("int_rate_bps", "int_time_ps", "int_tx_bytes", "int_queue_bytes"):

@@ -23,7 +23,6 @@ T_PS = 1_200_000
 
 
 def run(engine, work, scheme=PHOST, rate="10Gbps", delay="200ns", hosts=5, **options):
-    """Simulate on one switch, with a trace."""
     fabric = rdmacc.star(hosts, rate, delay)
     return rdmacc.simulate(fabric, work, scheme, engine=engine, trace=True, progress=False, **options)
 

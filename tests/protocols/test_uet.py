@@ -309,7 +309,6 @@ class Granter:
         )
 
     def pull(self, now=us(1)):
-        """Return the queue pair that gets the next pull."""
         which = min(range(len(self.transfers)), key=lambda i: self.transfers[i].place)
         reply = packet_with(ReceiverCredit.Header)
         ReceiverCredit.on_pick(

@@ -17,7 +17,6 @@ STAR = {"rate": "100Gbps", "delay": "1us"}
 
 @pytest.fixture(scope="module")
 def incast(engine):
-    """Return the result of a 4-to-1 incast, run to its end."""
     work = rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "64kB")
     watched = [probes.queue("s0", "h0"), probes.rate(0), probes.throughput("s0", "h0", every="5us")]
     return rdmacc.simulate(rdmacc.star(5, **STAR), work, "dcqcn", engine=engine, probes=watched)

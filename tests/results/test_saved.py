@@ -120,7 +120,6 @@ def test_another_run_replaces_the_whole_result_and_no_other_files(result, tmp_pa
 
 
 def places(value, path=()):
-    """Yield the path to each part of a JSON document."""
     yield path
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:

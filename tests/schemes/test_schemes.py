@@ -153,8 +153,6 @@ def test_only_existing_features_can_be_left_out():
     refused(lambda: scheme("dcqcn").without("ECN"), "did you mean 'ecn'")
 
     class Policer(rdmacc.Component):
-        """Marks and drops."""
-
         def on_enqueue(params, port, packet):
             packet.ce = 1
             packet.verdict = 0

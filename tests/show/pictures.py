@@ -18,7 +18,6 @@ SLACK = 1.0
 
 
 def faults(figure: Figure) -> list[str]:
-    """Describe a figure's faults."""
     figure.canvas.draw()
     hidden = set(_hidden_labels(figure))
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]

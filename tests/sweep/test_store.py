@@ -217,8 +217,6 @@ def test_a_key_covers_what_an_experiment_or_a_scheme_uses(monkeypatch):
 
 
 class Other(Tiny):
-    """Another class with an attribute."""
-
     limit = 3
 
 

@@ -149,7 +149,6 @@ def test_old_drafts_are_removed(tmp_path):
 
 
 def python(code, *arguments):
-    """Start a Python process that runs code."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -185,7 +184,6 @@ def test_a_killed_sweep_loses_nothing(tmp_path):
 
 
 def children(pid):
-    """Return the descendants of a process."""
     try:
         own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except FileNotFoundError:

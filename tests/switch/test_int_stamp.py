@@ -89,8 +89,6 @@ class Reader(Component):
     """Keeps the values of the last two ACKs."""
 
     class Sender(Record):
-        """Values of hop 1."""
-
         hops = Int()
         sent = Int()
         sent_before = Int()

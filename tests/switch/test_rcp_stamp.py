@@ -103,11 +103,7 @@ def test_a_packet_without_an_rtt_does_not_count_towards_the_mean():
 
 @dataclass(frozen=True, kw_only=True)
 class Follow(Component):
-    """Send at the stamped rate."""
-
     class Sender(Record):
-        """Rate."""
-
         rate_bps = Float(5e8)
 
     def on_send(qp, packet):

@@ -17,8 +17,6 @@ RTT = 40 * TICK
 
 
 class Bench:
-    """A port that tests fill and empty."""
-
     def __init__(self, **options):
         self.part = RenMarker(base_rtt_ps=RTT, **options)
         self.port, self.egress = Port(), RenMarker.Egress()

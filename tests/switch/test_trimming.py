@@ -114,8 +114,6 @@ BDP = 43 * MTU
 
 
 class Bench:
-    """A port with a given queue."""
-
     def __init__(self, queue_bytes, link_class=LAST_HOP, **changes):
         self.part, self.port, self.egress = UetQueue(**changes), Port(), UetQueue.Egress()
         self.port.rate_bps, self.port.base_rtt_ps, self.port.link_class = LINE, T, link_class

@@ -208,7 +208,6 @@ SHAPES = [(1, 1, 1), (2, 1, 1), (2, 3, 1), (4, 2, 2), (3, 1, 2), (6, 3, 3)]
 
 
 def groups_of(path):
-    """Return the groups that a path visits, in order."""
     groups = [int(name[1:].partition("r")[0]) for name in path[1:-1]]
     return [group for i, group in enumerate(groups) if i == 0 or group != groups[i - 1]]
 

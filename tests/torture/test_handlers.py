@@ -47,7 +47,6 @@ def test_a_handler_is_a_plain_function(name: str) -> None:
 
 @cache
 def by_simpy(name: str) -> tuple[str, str, str]:
-    """Return how a run ends on the reference engine."""
     return outcome(scheme_for(name), "simpy")
 
 

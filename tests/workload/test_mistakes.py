@@ -16,7 +16,6 @@ NETWORK = topology.leaf_spine(4, 2, 4)
 
 
 def planned(row):
-    """Plan a run of one message and this row."""
     work = workload.messages([{"src": "h0", "dst": "h1", "size": 1}, row])
     return rdmacc.Simulation(topology.star(4), work, "dcqcn", engine="simpy")
 
