@@ -222,9 +222,6 @@ def test_every_packet_earns_a_pull_until_the_last_even_duplicates():
     assert receiver.message.received_packets == 3
 
 
-# Switches
-
-
 @pytest.mark.parametrize(("name", "mtu", "share"), [("ndp", 9000, 0.0664), ("ndp-1500", 1500, 0.299)])
 def test_ten_headers_per_packet_while_both_wait(engine, name, mtu, share):
     """16 senders at line rate: 15 headers and one packet per packet time, more than the port can serve."""
@@ -286,9 +283,6 @@ def test_incast_counts(engine, senders):
     check_finished(result)
 
 
-# Pulls
-
-
 @pytest.mark.parametrize(
     ("scheme", "rate", "gap_ps"),
     [
@@ -323,12 +317,6 @@ def test_a_lone_message(engine, count, window, delay_us):
     assert flows["fct_ps"].tolist() == [(count / window - 1) * round_ps + 2 * us(delay_us) + (window + 1) * data]
 
 
-# Losses
-
-
-# csg-htsim's queue
-
-
 @pytest.mark.parametrize(
     ("waiting", "now", "fits"), [(5, 0, True), (6, 0, False), (6, 725_120, True), (7, 725_120, False)]
 )
@@ -343,9 +331,6 @@ def test_htsim_queues_seven_packets_including_the_one_on_the_link(waiting, now, 
     part.on_enqueue(part, port, egress, packet, now)
     assert (packet.verdict == ACCEPT) == fits
     assert "on_dequeue" not in PayloadTrimming().handlers()
-
-
-# Paths
 
 
 def test_each_path_is_used_once_per_round(engine):

@@ -187,9 +187,6 @@ def test_a_port_obeys_and_counts_the_time_in_which_any_class_is_paused(side):
     assert (port.pauses, port.paused, port.paused_ps) == (2, 0, 40)
 
 
-# Admission
-
-
 def test_drop_tail_up_to_the_threshold_and_the_pool(side):
     policy = side.params(DropTail(alpha=1.0))
     switch = side.make("switch", shared_bytes=10_000, used_bytes=6000)
@@ -235,9 +232,6 @@ def test_limits_of_the_classes_below_data(side):
     assert [side.queue_limit_bytes(shaped, cls) for cls in (MAC, CREDITS, CONTROL)] == [0, 672, 900]
     assert side.fits_queue(588, 84, 672)
     assert not side.fits_queue(589, 84, 672)
-
-
-# The choice of class
 
 
 def choices(side, queueing, sets):
@@ -311,18 +305,12 @@ def record(make, /, **values):
     return made
 
 
-# Progress of messages
-
-
 def test_a_start_delay_applies_once():
     message = record(Message)
     assert progress.starts_later(message, 50, 100)
     assert not progress.starts_later(message, 50, 150)
     assert message.start_ps == 100
     assert not progress.starts_later(record(Message), 0, 100)
-
-
-# Pacing
 
 
 def test_the_next_packet_starts_when_the_last_one_is_through_at_the_pacing_rate():
@@ -345,8 +333,6 @@ def test_a_queue_pair_waits_for_its_turn_or_its_pacing_time(start, busy_until, s
     assert (qp.state, qp.pace_timer_ps) == (state, timer)
 
 
-# Addressing
-
 SIZES = Scheme(payload_bytes=1000, header_bytes=48, ack_bytes=60, cnp_bytes=70, least_wire_bytes=84)
 QP = record(QueuePair, number=4, src=1, dst=2)
 
@@ -358,9 +344,6 @@ def test_the_last_packet_carries_the_rest(psn, payload, wire):
     addressing.write_data(SIZES, packet, QP, message)
     assert (packet.kind, packet.psn, packet.payload_bytes, packet.wire_bytes) == (DATA, psn, payload, wire)
     assert (packet.message, packet.qp, packet.dst, packet.priority) == (7, 4, 2, 5)
-
-
-# Links
 
 
 @pytest.mark.parametrize(("kind", "data", "control"), [(DATA, 1, 0), (ACK, 0, 1)])
@@ -379,9 +362,6 @@ def test_a_transmission_ends_after_its_bytes_and_arrives_a_delay_later(kind, dat
 def test_with_a_tick_a_transmission_may_end_later_in_its_instant(tick, order, now, expected):
     agenda = SimpleNamespace(tick_ps=tick, order_now=4)
     assert links.is_busy(agenda, record(TransmittingPort, busy_until_ps=100, order=order), now) == expected
-
-
-# Routing
 
 
 def test_routing_modes_are_numbered_as_the_parameter_lists_them():
@@ -411,9 +391,6 @@ def test_the_sender_picks_the_port_and_leaves_the_quotient_to_the_next_switch():
 def test_a_packet_is_deflected_to_another_switch_over_a_working_link(number, link_class, is_down, expected):
     port = record(TransmittingPort, number=number, link_class=link_class, is_down=is_down)
     assert routing.is_deflection_port(port, 1, 2) == expected
-
-
-# Ranks of simultaneous events
 
 
 WITHOUT, WITH = SimpleNamespace(tick_ps=0), SimpleNamespace(tick_ps=1000)
