@@ -239,8 +239,7 @@ def test_dragging_a_models_slider_changes_its_picture_and_its_python():
     ],
 )  # fmt: skip
 def test_invalid_values_are_named(changes, words):
-    with pytest.raises(ConfigError, match=words):
-        rdmacc.explore(**changes)
+    refused(lambda: rdmacc.explore(**changes), words)
 
 
 SERVER = """

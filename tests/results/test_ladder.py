@@ -4,10 +4,10 @@ import matplotlib.pyplot as plt
 import pytest
 
 import rdmacc
-from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.results.hops import find_hops
 from rdmacc.results.ladder import find_arrows
+from tests.support import refused
 
 HOSTS = ["h0", "h1"]
 
@@ -82,5 +82,4 @@ def test_choice_of_messages_nodes_and_time():
     ],
 )
 def test_wrong_arguments(options, field):
-    with pytest.raises(ConfigError, match=field):
-        run().plot.ladder(**options)
+    refused(lambda: run().plot.ladder(**options), field)

@@ -77,11 +77,9 @@ def test_ambiguous_and_unknown_names():
     ],
 )
 def test_an_ambiguous_name_is_refused_with_a_suggestion(name, parameter, meant):
-    with pytest.raises(ConfigError) as caught:
-        scheme(name, **{parameter: 1})
-    assert caught.value.field == f"parameter of scheme {name!r}"
-    assert caught.value.value == parameter
-    assert meant in caught.value.allowed
+    error = refused(lambda: scheme(name, **{parameter: 1}))
+    assert (error.field, error.value) == (f"parameter of scheme {name!r}", parameter)
+    assert meant in error.allowed
 
 
 def test_as_scheme():

@@ -276,10 +276,8 @@ def test_a_store_that_cannot_be_a_folder_is_refused(given):
 
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".hidden", "", "a\0b", "x" * 201, "..", 5, None])
 def test_a_name_that_leads_elsewhere_is_refused(store, name):
-    with pytest.raises(ConfigError, match="^experiment = "):
-        store.path(name, "abc")
-    with pytest.raises(ConfigError, match="^key = "):
-        store.path("dart.fig1", name)
+    assert refused(lambda: store.path(name, "abc")).field == "experiment"
+    assert refused(lambda: store.path("dart.fig1", name)).field == "key"
 
 
 def test_points_that_cannot_be_stored_are_in_the_table_with_a_warning(tmp_path, monkeypatch, caplog):

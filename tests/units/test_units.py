@@ -20,9 +20,7 @@ BAD_NUMBERS = [True, np.True_, float("nan"), float("inf"), -1, -0.5, None, [1], 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("1us", 1_000_000),
-        ("1 us", 1_000_000),
-        ("1 µs", 1_000_000),
+        *((text, 1_000_000) for text in ("1us", "1 us", "1 µs")),
         ("0.1us", 100_000),
         ("1e-3 s", 1_000_000_000),
         (" 5ps ", 5),
@@ -45,10 +43,8 @@ def test_time_is_exact(text, expected):
 def test_a_bare_time_needs_a_field_in_picoseconds(number):
     assert units.time_ps(number, field="delay_ps", bare_ps=True) == 7
     assert type(units.time_ps(number, bare_ps=True)) is int
-    with pytest.raises(ConfigError) as caught:
-        units.time_ps(number, field="until")
-    assert caught.value.field == "until"
-    assert caught.value.allowed == "must carry a unit, such as '5us'"
+    error = refused(lambda: units.time_ps(number, field="until"))
+    assert (error.field, error.allowed) == ("until", "must carry a unit, such as '5us'")
 
 
 @pytest.mark.parametrize(
@@ -90,8 +86,7 @@ def test_rate(text, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("225KB", 225_000),
-        ("225kB", 225_000),
+        *((text, 225_000) for text in ("225KB", "225kB")),
         ("64 KiB", 65_536),
         ("32MiB", 33_554_432),
         ("1 GiB", 2**30),
@@ -125,11 +120,8 @@ def test_size(text, expected):
     ],
 )
 def test_refused_strings(parse, text, says):
-    with pytest.raises(ConfigError) as caught:
-        parse(text, field="thing")
-    error = caught.value
+    error = refused(lambda: parse(text, field="thing"))
     assert str(error).startswith(f"thing = {text!r}: must be a ")
-    assert says in str(error)
     assert (error.field, error.value) == ("thing", text)
     assert says in error.allowed
 
