@@ -14,7 +14,8 @@ from typing import Any
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme, register_scheme, tables
 from rdmacc.schemes.tables import PARTS, scheme_from, value_of, values_from
-from rdmacc.units import Quantity, rate_bps
+from rdmacc.typed import typed
+from rdmacc.units import Quantity
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,15 @@ class Setting:
 class _Entry:
     base: str | Callable[[], Scheme]
     values: Mapping[str, tuple[Any, str]]
+
+
+@typed
+def _with_sources(values: Mapping[str, tuple[Any, str]]) -> dict[str, tuple[Any, str]]:
+    """Return values of a preset, each with its source."""
+    for name, given in values.items():
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise ConfigError(name, given, "a pair: the value and its source")
+    return dict(values)
 
 
 class Preset(Mapping[str, Scheme]):
@@ -54,13 +64,16 @@ class Preset(Mapping[str, Scheme]):
     60
     """
 
+    @typed
     def __init__(
         self, name: str, title: str, *, rate: Quantity, values: Mapping[str, tuple[Any, str]] | None = None
     ) -> None:
+        from rdmacc.topology.bounds import checked_rate  # imported late, because it loads networkx
+
         self.name = name
         self.title = title
-        self.line_bps = rate_bps(rate, field=f"rate of preset {name!r}")
-        self._values = dict(values or {})
+        self.line_bps = checked_rate(f"rate of preset {name!r}", rate)
+        self._values = _with_sources(values or {})
         self._entries: dict[str, _Entry] = {}
         self._made: dict[str, tuple[_Entry, Any, Scheme]] = {}
         """Cached schemes with their inputs: experiments request each of them thousands of times."""
@@ -90,12 +103,12 @@ class Preset(Mapping[str, Scheme]):
         Raises
         ------
         ConfigError
-            If the name is taken.
+            If the name is taken, or a value has no source.
         """
         if name in self._entries and not replace:
             allowed = "must not be in the preset yet, unless replace=True"
             raise ConfigError(f"scheme of preset {self.name!r}", name, allowed)
-        self._entries[name] = _Entry(base, values)
+        self._entries[name] = _Entry(base, _with_sources(values))
 
     def at(self, rate: Quantity) -> Preset:
         """Return the preset for another rate of the hosts' links."""
@@ -135,6 +148,9 @@ class Preset(Mapping[str, Scheme]):
             made = self._base(name)[0].replace(name=name, preset=self.name, **changes)
             then = self._made[name] = entry, registered, made
         return then[2]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -216,6 +232,7 @@ PRESETS = _Presets()
 """The presets by name, each at the rate that its source mainly uses."""
 
 
+@typed
 def define(one: Preset, *, replace: bool = False) -> Preset:
     """Add a preset under its name, which must be new unless `replace` is True; return it."""
     if one.name in PRESETS and not replace:

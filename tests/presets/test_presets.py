@@ -2,6 +2,7 @@
 
 import hashlib
 import pickle
+from functools import partial
 
 import pytest
 
@@ -59,8 +60,12 @@ def test_values_may_follow_the_line_rate():
 def test_wrong_names():
     refused(lambda: preset("ns-2"), "preset = 'ns-2': must be the name of a preset")
     refused(lambda: preset("hpcc-ns3")["tcp"], "scheme of preset 'hpcc-ns3' = 'tcp'")
-    refused(lambda: preset("hpcc-ns3", rate="fast"), "rate of preset 'hpcc-ns3'")
+    assert "tcp" not in preset("hpcc-ns3")
+    for rate in ("fast", 0):
+        refused(partial(preset, "hpcc-ns3", rate=rate), "rate of preset 'hpcc-ns3'")
+    refused(lambda: Preset("mine", "a test", rates=1e9), "did you mean 'rate'")
     one = Preset("mine", "a test", rate=1e9)
+    refused(lambda: one.add("bare", "dcqcn", {"pmax": 1}), "pmax = 1: must be a pair")
     one.add("quick", "dcqcn", {"speed": (1, "none")})
     refused(lambda: one["quick"], "parameter of scheme 'dcqcn'")
 
