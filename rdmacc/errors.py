@@ -139,10 +139,10 @@ def unknown(field: str, value: object, known: Iterable[object], noun: str = "", 
 
 @contextmanager
 def written(path: object, kind: str = "file") -> Iterator[None]:
-    """Turn an OSError into a ConfigError that names the file, or the folder."""
+    """Turn an error of the system, or of the encoding, into a ConfigError that names the file, or the folder."""
     try:
         yield
-    except OSError as error:
+    except (OSError, UnicodeEncodeError) as error:
         raise ConfigError(
             "path" if kind == "file" else kind, str(path), f"a {kind} that can be written ({error})"
         ) from None

@@ -4,6 +4,7 @@ Each command imports only what it needs, which keeps ``rdmacc --help`` fast. Com
 `rdmacc.cli.commands`.
 """
 
+import io
 import json
 import sys
 from importlib.util import find_spec
@@ -46,6 +47,7 @@ app.command()(reproduce)
 
 def main() -> NoReturn:
     """Run the command line; an invalid input or a failed run prints one line on standard error and exits with 2."""
+    sys.stdout, sys.stderr = (one or io.StringIO() for one in (sys.stdout, sys.stderr))  # None if closed
     try:
         app()
     except (RdmaccError, OSError) as error:

@@ -76,14 +76,13 @@ def _planned(papers: Sequence[str] | None) -> list[Experiment]:
 
 
 def _computed(planned: Sequence[Experiment], how: dict[str, Any], report: Report) -> Iterator[Entry]:
-    from tqdm.auto import tqdm
-
     from rdmacc.experiments.ledger.report import Entry
+    from rdmacc.show.bar import Bar
     from rdmacc.sweep.run import sweep
 
     hops = 0
     work = {one.name: _expected_hops(one, how["scale"]) for one in planned}
-    with tqdm(total=sum(work.values()), bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]") as bar:
+    with Bar(total=sum(work.values()), bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]") as bar:
         for number, one in enumerate(sorted(planned, key=lambda each: work[each.name])):
             words = f"{number} of {len(planned)} figures, {hops / 1e9:.2f} G packet-hops"
             failed = len(report.failures)

@@ -28,11 +28,11 @@ from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
-from tqdm.auto import tqdm
 
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.errors import ConfigError, not_installed, unknown, written
+from rdmacc.show.bar import Bar
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
 from rdmacc.typed import typed
 from rdmacc.workload.frame import checked_whole
@@ -136,7 +136,7 @@ def write_pcapng(
 
 def _shown(rows: npt.NDArray[np.void]) -> Iterator[tuple[int, ...]]:
     """Yield rows as tuples, in batches; show a progress bar if it takes more than a second."""
-    with tqdm(total=len(rows), desc="pcapng", unit="packet", unit_scale=True, delay=1.0, leave=False) as bar:
+    with Bar(total=len(rows), desc="pcapng", unit="packet", unit_scale=True, delay=1.0, leave=False) as bar:
         for begin in range(0, len(rows), _AT_ONCE):
             part = rows[begin : begin + _AT_ONCE].tolist()
             yield from part

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
-from tqdm.auto import tqdm
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.searches.case import Case
 from rdmacc.searches.evaluate import Work
 from rdmacc.searches.objectives import OBJECTIVES
+from rdmacc.show.bar import Bar
 from rdmacc.sweep.seeds import check_seed
 from rdmacc.topology.bounds import checked_count
 from rdmacc.typed import typed
@@ -128,7 +128,7 @@ def held_out(
     chosen, judge = OBJECTIVES[objective], (as_scheme(scheme), as_scheme(baseline))
     cases = drawn(check_seed(seed), checked_count("count", count))
     rows = []
-    for case in tqdm(cases, desc="held out", unit="case", disable=not progress, leave=False):
+    for case in Bar(cases, desc="held out", unit="case", disable=not progress, leave=False):
         values = []
         for one in judge:
             run = Work(one, (case,), (chosen,))(0, {})

@@ -21,9 +21,9 @@ class LateBar:
         """Report progress, with a new text in front of the bar."""
         self.n, self.text = self.n + more, text
         if self._bar is None and self.is_due:
-            from tqdm.auto import tqdm
+            from rdmacc.show.bar import Bar
 
-            self._bar = tqdm(total=self.total, **self._options)
+            self._bar = Bar(total=self.total, **self._options)
             self._bar.start_t = self._begin
         if self._bar is not None:
             if text:

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pandas as pd
-from tqdm.auto import tqdm
 
 from rdmacc.engine.select import ENGINES, check_threads
 from rdmacc.errors import ConfigError, SimulationError
+from rdmacc.show.bar import Bar
 from rdmacc.sources import git_commit, user_sources
 from rdmacc.sweep.fingerprint import PointLike, identify
 from rdmacc.sweep.processes import Processes, pickled, refers_to_script, why_not_elsewhere
@@ -298,7 +298,7 @@ class _Keeper:
     def __init__(self, store: Store, found: Sweep, costs: Mapping[str, float], progress: bool) -> None:
         self.store, self.found, self.costs, self.packet_hops = store, found, costs, 0
         self._has_warned = False
-        self.bar: tqdm[Any] = tqdm(  # in units of cost, so that the time left follows from the mean pace
+        self.bar = Bar(  # in units of cost, so that the time left follows from the mean pace
             total=sum(costs.values()), desc=self.done, smoothing=0, disable=not progress, leave=False,
             bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}{postfix}]",
         )  # fmt: skip

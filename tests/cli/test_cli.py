@@ -148,6 +148,15 @@ def test_a_closed_pipe_is_not_an_experiments_failure():
     assert not failures.names
 
 
+def test_closed_streams_are_no_error(monkeypatch):
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(f"sys.{name}", None)
+    monkeypatch.setattr("sys.argv", ["rdmacc", "schemes"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

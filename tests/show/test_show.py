@@ -21,9 +21,25 @@ from PIL import Image
 from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
 from rdmacc.experiments.framework.drawn_bands import with_bands
 from rdmacc.show import style
+from rdmacc.show.late_bar import LateBar
 from rdmacc.show.png import png
 from rdmacc.show.style import COLOURS
 from tests.show.pictures import faults
+
+
+class FullDisk(io.StringIO):
+    def write(self, _):
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("stream", [None, FullDisk()])
+def test_a_bar_that_cannot_be_shown_stops_nothing(monkeypatch, stream):
+    monkeypatch.setattr("sys.stderr", stream)
+    bar = LateBar(2, 0.0)
+    for text in ("half", "all"):
+        bar.update(1, text)
+    bar.close()
+    assert bar.n == 2
 
 
 def drawn(values, shift=0.0):
