@@ -6,20 +6,12 @@ import sys
 import traceback
 
 import networkx as nx
+import numpy as np
 import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import ConfigError, Loss, Probe, Scenario, Scheme, probes, topology
-from rdmacc.errors import (
-    CompileError,
-    DeadlockError,
-    HandlerError,
-    LivelockError,
-    SimulationError,
-    StalledError,
-    shortened,
-)  # fmt: skip
+from rdmacc import ConfigError, Loss, Probe, Scenario, Scheme, errors, probes, topology
 from rdmacc.experiments import experiment, select
 from rdmacc.faults import LinkDown, PauseStorm, ScriptedLoss, SlowLink, flapping
 from rdmacc.models import DcqcnFluid, MaxMin
@@ -293,36 +285,77 @@ def test_any_whole_number_names_a_group(engine, group):
     assert result.counters.adverts == 2
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        ConfigError(field="rate", value=-1, allowed="above 0", where="row 3"),
-        DeadlockError(ports=["a->b", "b->a"], time_ps=5),
-        StalledError(messages=[1, 2], time_ps=5, reason="no route"),
-        LivelockError(what="a timer", time_ps=5),
-        HandlerError(handler="Mine.on_ack", reason="1 / 0", line=3, time_ps=5, place="message 1", filename="mine.py"),
-        CompileError(handler="Mine.on_ack", reason="no such field", line=3, code="x.y", filename="mine.py"),
-        SimulationError("another reason"),
-    ],
-    ids=lambda error: type(error).__name__,
-)  # fmt: skip
-def test_errors_survive_the_way_to_another_process(error):
-    error.add_note("while the third point was computed")
-    other = pickle.loads(pickle.dumps(error))
-    assert (type(other), str(other), other.__notes__) == (type(error), str(error), error.__notes__)
-    assert vars(other) == vars(error)
+ERRORS = [
+    (
+        ConfigError(field="size_bytes", value=np.int64(-4), allowed="at least 1 byte", where="row 3"),
+        "size_bytes = -4 (row 3): must be at least 1 byte",
+    ),
+    (
+        errors.unknown("scheme", "dcqn", ["dasr", "dcqcn"], "the name of a scheme"),
+        "scheme = 'dcqn': must be the name of a scheme; did you mean 'dcqcn'?",
+    ),
+    (errors.unknown("kind", "xyz", ["data", "ack"]), "kind = 'xyz': must be one of data, ack"),
+    (errors.unknown("kind", "data", []), "kind = 'data': must be a known name; there is none"),
+    (
+        errors.unknown("src", 12, [f"h{i}" for i in range(10)], "a node", where="row 3"),
+        "src = 12 (row 3): must be a node: h0, h1, h2, h3, h4, h5, h6, h7 and 2 more",
+    ),
+    (errors.unknown("host", "h10", ["h0", "h1"]), "host = 'h10': must be a known name; did you mean 'h0' or 'h1'?"),
+    (errors.SimulationError("went wrong"), "went wrong"),
+    (
+        errors.DeadlockError(ports=["a->b", "b->c", "c->a"], time_ps=5),
+        "deadlock at 5 ps: a->b waits on b->c waits on c->a waits on a->b",
+    ),
+    (errors.StalledError([1], 9), "stalled at 0.000009 us with 1 message unfinished: 1"),
+    (
+        errors.StalledError(messages=range(10), time_ps=9, reason="lost tail"),
+        "stalled at 0.000009 us with 10 messages unfinished: 0, 1, 2, 3, 4, 5, 6, 7 and 2 more (lost tail)",
+    ),
+    (
+        errors.LivelockError(what="a timer", time_ps=5),
+        "livelock at 5 ps: simulated time does not advance; repeating: a timer",
+    ),
+    (
+        errors.HandlerError(handler="M.on_ack", reason="1 / 0", line=3, time_ps=5, place="message 1", filename="m.py"),
+        "M.on_ack, line 3 (at 5 ps, message 1): 1 / 0",
+    ),
+    (
+        errors.CompileError(handler="M.on_ack", reason="no such field", line=7, code="x.y", filename="m.py"),
+        "M.on_ack (line 7) cannot be compiled: x.y: no such field",
+    ),
+    (errors.CompileError("M.on_ack", "no generators", 7), "M.on_ack (line 7) cannot be compiled: no generators"),
+]
+
+
+@pytest.mark.parametrize(("error", "text"), ERRORS, ids=lambda value: type(value).__name__)
+def test_errors_have_clear_texts_and_pickle(error, text):
+    assert str(error) == text
+    error.add_note("seen at point 3")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(error, protocol))
+        assert type(again) is type(error)
+        assert str(again) == text
+        assert vars(again) == vars(error)
+
+
+def test_an_error_with_a_value_that_does_not_pickle():
+    error = ConfigError("choose", lambda: 0, "must be a number")
+    again = pickle.loads(pickle.dumps(error))
+    assert again.field == "choose"
+    assert again.allowed == "must be a number"
+    assert "lambda" in again.value
 
 
 def test_users_frames_stay_and_all_frames_are_available(monkeypatch):
     with pytest.raises(ConfigError) as caught:
         study(NET, lambda: rdmacc.incast(["h1"], "h0", "8k"), progress=False)
-    shown = [frame.name for frame in traceback.extract_tb(shortened(caught.value.__traceback__))]
+    shown = [frame.name for frame in traceback.extract_tb(errors.shortened(caught.value.__traceback__))]
     assert shown[-1] == "<lambda>"
     assert not {"simulate", "study_runs"} & set(shown)
     assert len(traceback.extract_tb(caught.value.__traceback__)) > 5
     assert len("".join(caught.value._render_traceback_()).splitlines()) <= 12
     monkeypatch.setenv("RDMACC_TRACEBACK", "full")
-    assert shortened(caught.value.__traceback__) is caught.value.__traceback__
+    assert errors.shortened(caught.value.__traceback__) is caught.value.__traceback__
 
 
 @pytest.mark.parametrize(
