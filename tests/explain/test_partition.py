@@ -1,5 +1,6 @@
 """Every picosecond of every message belongs to one part, whatever happens; both engines explain it alike."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -19,13 +20,8 @@ WORDED_EVERY = 7
 """One in this many messages is also explained in words."""
 
 
-def explained(scenario: Scenario, engine: str) -> rdmacc.Result | None:
-    """Run a scenario with explanations of all messages."""
-    return run(scenario, engine, True)
-
-
-def run(scenario: Scenario, engine: str, explain: bool | list[Any], **options: Any) -> rdmacc.Result | None:
-    """Run a scenario to whatever end; return None if a handler's error ends it."""
+def run(scenario: Scenario, engine: str, explain: bool | list[Any] = True, **options: Any) -> rdmacc.Result | None:
+    """Run a scenario to whatever end, explaining all messages; return None if a handler's error ends it."""
     arguments = scenario.arguments() | {"engine": engine, "check": False, "explain": explain} | options
     simulation = rdmacc.Simulation(**arguments)
     try:
@@ -75,30 +71,28 @@ def batches(count: int, quick: int, slow: int) -> list[Any]:
     return [pytest.param(batch, marks=mark) for batch, mark in enumerate(marks)]
 
 
-@pytest.mark.parametrize("batch", batches(40, quick=1, slow=2))
-def test_times_sum_to_the_picosecond(batch: int) -> None:
-    for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
-        result = explained(draw(number), "simpy")
+def check_all(scenarios: Iterable[Scenario]) -> None:
+    for scenario in scenarios:
+        result = run(scenario, "simpy")
         if result is not None:
             check(result)
+
+
+@pytest.mark.parametrize("batch", batches(40, quick=1, slow=2))
+def test_times_sum_to_the_picosecond(batch: int) -> None:
+    check_all(map(draw, range(batch * PER_BATCH, (batch + 1) * PER_BATCH)))
 
 
 @pytest.mark.parametrize("batch", batches(40, quick=0, slow=1))
 def test_times_of_widened_scenarios_sum(batch: int) -> None:
     """All schemes, with any legal parameters and ticks, links that fail and heavy losses."""
-    for number in range(WIDENED + batch * PER_BATCH, WIDENED + (batch + 1) * PER_BATCH):
-        result = explained(draw(number), "simpy")
-        if result is not None:
-            check(result)
+    check_all(map(draw, range(WIDENED + batch * PER_BATCH, WIDENED + (batch + 1) * PER_BATCH)))
 
 
 @pytest.mark.parametrize("batch", batches(20, quick=0, slow=1))
 def test_times_with_computation_and_several_links_sum(batch: int) -> None:
     for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
-        for scenario in (with_computation(draw(number)), on_planes(number)):
-            result = explained(scenario, "simpy")
-            if result is not None:
-                check(result)
+        check_all([with_computation(draw(number)), on_planes(number)])
 
 
 @pytest.mark.parametrize("batch", batches(50, quick=1, slow=1))
@@ -106,8 +100,8 @@ def test_engines_explain_alike(batch: int) -> None:
     for number in range(batch * 3, (batch + 1) * 3):
         for scenario in (draw(number), draw(WIDENED + number)):
             scenario = replace(scenario, has_trace=scenario.has_trace and number % 2 == 0)
-            one, other = explained(scenario, "simpy"), explained(scenario, "compiled")
-            threads = run(scenario, "compiled", True, order="windows", threads=2)
+            one, other = run(scenario, "simpy"), run(scenario, "compiled")
+            threads = run(scenario, "compiled", order="windows", threads=2)
             assert (one is None) == (other is None) == (threads is None)
             if one is not None and other is not None and threads is not None:
                 same(one, other)
@@ -133,7 +127,7 @@ def test_explaining_some_messages_gives_the_same_as_explaining_all(batch: int) -
     """Except for what a port was sending when the first of them arrived there."""
     for number in range(batch * 8, (batch + 1) * 8):
         scenario = replace(draw(number), has_trace=False)
-        every, flows = explained(scenario, "simpy"), rdmacc.messages(scenario.workload).index[::3].tolist()
+        every, flows = run(scenario, "simpy"), rdmacc.messages(scenario.workload).index[::3].tolist()
         engines = ("simpy", "compiled") if number % 8 < 2 else ("simpy",)
         some = [one for engine in engines if (one := run(scenario, engine, flows)) is not None]
         if every is None or not some:

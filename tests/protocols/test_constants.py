@@ -5,6 +5,7 @@ in `ROUNDS` and `SHARE`. A timer below the round trip, or a target or window bel
 this at one end of the grid.
 """
 
+import itertools
 import math
 
 import pytest
@@ -52,8 +53,16 @@ def run_alone(name, rate, delay, size=None):
     return run.plan, run.run(until, progress=False)
 
 
-def check_alone(name, rate, delay):
-    for size in (None, 1000):
+GRIDS = [
+    pytest.param(BY_DAY, marks=pytest.mark.slow, id="day"),
+    pytest.param(BY_NIGHT, marks=pytest.mark.nightly, id="night"),
+]
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("name", rdmacc.SCHEMES)
+def test_a_lone_message(name, grid):
+    for (rate, delay), size in itertools.product(grid, (None, 1000)):
         plan, result = run_alone(name, rate, delay, size)
         flow = result.flows.iloc[0]
         where = f"{name} at {rate}, links of {delay}: slowdown {flow.slowdown:.3f}"
@@ -65,20 +74,6 @@ def check_alone(name, rate, delay):
         rounds = ROUNDS[name][0](bdp) if name in ROUNDS else 0.0
         most = SHARE.get(name, (1.03,))[0] + rounds * rtt_ps / flow.ideal_fct_ps
         assert flow.slowdown <= most, f"{where}, at most {most:.3f}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", rdmacc.SCHEMES)
-def test_a_lone_message(name):
-    for rate, delay in BY_DAY:
-        check_alone(name, rate, delay)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", rdmacc.SCHEMES)
-def test_a_message_alone_at_all_rates_and_delays(name):
-    for rate, delay in BY_NIGHT:
-        check_alone(name, rate, delay)
 
 
 def simulations(count, scheme, delay):

@@ -42,13 +42,15 @@ def packets(count, scheme=NDP):
 # The sender alone
 
 
-def sender_of(count, **changes):
-    return Sender(count, recovery=Ndp, **changes)
+def sender_of(count, window, now=0):
+    """Return a sender that has sent its first window."""
+    sender = Sender(count, recovery=Ndp, initial_window=window)
+    assert sender.burst(now) == list(range(window))
+    return sender
 
 
 def test_a_first_window_then_one_packet_per_pull():
-    sender = sender_of(20, initial_window=4)
-    assert sender.burst() == [0, 1, 2, 3]
+    sender = sender_of(20, 4)
     sender.hear(ACK, 0, cumulative_psn=1)
     assert sender.burst() == []
     sender.hear(CREDIT, pull_number=1)
@@ -59,8 +61,7 @@ def test_a_first_window_then_one_packet_per_pull():
 
 def test_a_pull_that_overtakes_its_nack_is_kept_for_it():
     """The first pull arrives early, when nothing waits: one NACK uses it, the next one waits for a pull."""
-    sender = sender_of(4, initial_window=4)
-    sender.burst()
+    sender = sender_of(4, 4)
     sender.hear(ACK, 0, cumulative_psn=1)
     sender.hear(CREDIT, pull_number=1)
     assert sender.burst() == []
@@ -73,8 +74,7 @@ def test_a_pull_that_overtakes_its_nack_is_kept_for_it():
 
 
 def test_pulls_are_cumulative():
-    sender = sender_of(20, initial_window=2)
-    sender.burst()
+    sender = sender_of(20, 2)
     sender.hear(CREDIT, pull_number=3)
     assert sender.burst() == [2, 3, 4]
     for late in (1, 2, 3):
@@ -83,8 +83,7 @@ def test_pulls_are_cumulative():
 
 
 def test_trimmed_packets_go_before_new_ones():
-    sender = sender_of(20, initial_window=4)
-    sender.burst()
+    sender = sender_of(20, 4)
     sender.hear(NAK, 2)
     sender.hear(NAK, 1)
     assert sender.burst() == []
@@ -95,8 +94,7 @@ def test_trimmed_packets_go_before_new_ones():
 
 
 def test_an_ack_covers_the_packets_below_it():
-    sender = sender_of(6, initial_window=6)
-    sender.burst()
+    sender = sender_of(6, 6)
     sender.hear(NAK, 1)
     sender.hear(ACK, 5, cumulative_psn=6)
     assert sender.message.una_psn == 6
@@ -107,8 +105,7 @@ def test_an_ack_covers_the_packets_below_it():
 
 
 def test_a_returned_header_waits_for_a_pull_if_one_will_come():
-    sender = sender_of(20, initial_window=3)
-    sender.burst()
+    sender = sender_of(20, 3)
     sender.hear(RETURN, 0)  # two answers of the first window are due
     assert sender.burst() == []
     sender.hear(RETURN, 1)  # one
@@ -124,8 +121,7 @@ def test_a_returned_header_waits_for_a_pull_if_one_will_come():
 
 @pytest.mark.parametrize(("acks", "is_bad"), [(0, False), (3, False), (4, True), (11, True)])
 def test_a_path_with_more_than_a_quarter_of_acks_is_bad(acks, is_bad):
-    sender = sender_of(40, initial_window=40)
-    sender.burst()
+    sender = sender_of(40, 40)
     for psn in range(12):
         sender.hear(ACK if psn < acks else NAK, psn)
     assert is_bad_path(sender.transfer) == is_bad
@@ -135,8 +131,7 @@ def test_a_path_with_more_than_a_quarter_of_acks_is_bad(acks, is_bad):
 
 
 def test_a_returned_header_on_a_bad_path_goes_again_at_once():
-    sender = sender_of(20, initial_window=20)
-    sender.burst()
+    sender = sender_of(20, 20)
     for psn in range(4):
         sender.hear(ACK, psn)
     sender.hear(RETURN, 9)
@@ -144,8 +139,7 @@ def test_a_returned_header_on_a_bad_path_goes_again_at_once():
 
 
 def test_a_packet_without_an_answer_goes_again_after_the_timeout():
-    sender = sender_of(5, initial_window=3)
-    sender.burst(us(1))
+    sender = sender_of(5, 3, us(1))
     sender.hear(ACK, 0, us(10), cumulative_psn=1)
     sender.hear(ACK, 2, us(11), cumulative_psn=1)
     assert sender.transfer.retransmit_timer_ps == us(1001)
@@ -157,8 +151,7 @@ def test_a_packet_without_an_answer_goes_again_after_the_timeout():
 
 @pytest.mark.parametrize(("later", "first"), [(us(124), [0, 1]), (us(125), [0])])
 def test_one_timer_covers_what_is_sent_within_an_eighth_of_it(later, first):
-    sender = sender_of(5, initial_window=1)
-    sender.burst()
+    sender = sender_of(5, 1)
     sender.hear(CREDIT, pull_number=1, now=later)
     sender.burst(later)
     at = sender.transfer.retransmit_timer_ps
@@ -168,8 +161,7 @@ def test_one_timer_covers_what_is_sent_within_an_eighth_of_it(later, first):
 
 
 def test_if_only_pulls_are_missing_a_packet_goes_after_a_longer_time():
-    sender = sender_of(5, initial_window=1)
-    sender.burst()
+    sender = sender_of(5, 1)
     sender.hear(ACK, 0, us(5), cumulative_psn=1)
     assert sender.transfer.retransmit_timer_ps == us(5) + ms(10)
     sender.expire(us(5) + ms(10))

@@ -33,9 +33,10 @@ from tests.support import (
 class Side(Sender):
     """A sender that counts its packets in flight and can hear several ACKs at once."""
 
-    def __init__(self, packets=100, **changes):
+    def __init__(self, packets=100, sends=0, **changes):
         self.now = 0
         super().__init__(packets, recovery=NewReno, **changes)
+        self.send(sends)
 
     @property
     def in_flight(self):
@@ -52,8 +53,7 @@ class Side(Sender):
 
 def test_duplicates_count_as_packets_that_have_left():
     """Limited transmit: each of the first two releases one more packet."""
-    side = Side()
-    side.send(10)
+    side = Side(sends=10)
     assert side.ack(3) == ACK
     assert side.in_flight == 7
     assert [side.ack(3), side.ack(3)] == [ACK, ACK]
@@ -63,8 +63,7 @@ def test_duplicates_count_as_packets_that_have_left():
 
 
 def test_the_third_duplicate_sends_the_packet_again_whatever_the_window():
-    side = Side()
-    side.send(10)
+    side = Side(sends=10)
     side.ack(3)
     assert side.ack(3, 3) == NAK
     assert (side.message.next_psn, side.in_flight) == (3, 0)
@@ -77,8 +76,7 @@ def test_the_third_duplicate_sends_the_packet_again_whatever_the_window():
 
 
 def test_a_full_ack_ends_recovery():
-    side = Side()
-    side.send(10)
+    side = Side(sends=10)
     side.ack(3, 1 + 6)
     side.send(1 + 3)  # the lost packet, and three new ones
     side.ack(10)
@@ -89,8 +87,7 @@ def test_a_full_ack_ends_recovery():
 
 def test_a_partial_ack_sends_the_next_hole_again():
     """Two losses in one window: 3 and 6."""
-    side = Side()
-    side.send(10)
+    side = Side(sends=10)
     side.ack(3, 1 + 5)
     side.send()
     before = side.in_flight
@@ -105,8 +102,7 @@ def test_a_partial_ack_sends_the_next_hole_again():
 
 
 def test_only_the_first_partial_ack_restarts_the_timer():
-    side = Side()
-    side.send(10)
+    side = Side(sends=10)
     side.now = us(10)
     side.ack(1, 1 + 5)
     side.send()
@@ -118,8 +114,7 @@ def test_only_the_first_partial_ack_restarts_the_timer():
 
 
 def test_a_timeout_goes_back_and_doubles():
-    side = Side()
-    side.send(10)
+    side = Side(sends=10)
     side.ack(2)
     assert side.transfer.retransmit_timer_ps == ms(10)
     for k in range(1, 4):
@@ -134,8 +129,7 @@ def test_a_timeout_goes_back_and_doubles():
 
 def test_duplicates_of_packets_resent_after_a_timeout_mean_nothing():
     """RFC 6582: only ACKs above `recover` start a fast retransmit."""
-    side = Side()
-    side.send(10)
+    side = Side(sends=10)
     side.expire()
     side.send(3)
     assert side.ack(10, 1 + 5) == ACK
@@ -146,8 +140,7 @@ def test_duplicates_of_packets_resent_after_a_timeout_mean_nothing():
 
 
 def test_an_ack_may_overtake_the_retransmission():
-    side = Side()
-    side.send(10)
+    side = Side(sends=10)
     side.ack(0, 3)
     assert side.message.next_psn == 0  # it waits for its turn
     side.ack(10)
@@ -157,8 +150,7 @@ def test_an_ack_may_overtake_the_retransmission():
 
 def test_the_timeout_follows_the_rtt():
     """RFC 6298: R and R / 2 first; then 1/8 and 1/4 of the difference. The minimum applies while it is larger."""
-    side = Side(min_timeout_ps="1us", max_timeout_ps="1ms")
-    side.send(10)
+    side = Side(sends=10, min_timeout_ps="1us", max_timeout_ps="1ms")
     side.now = us(100)
     side.ack(1, rtt=us(10))
     assert side.transfer.timeout_ps == us(10) + 4 * us(5)

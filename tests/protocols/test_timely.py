@@ -5,6 +5,8 @@ in between, five steps at once after five non-positive gradients. Zhu et al. (Co
 patched one has one, with equal rates and the queue at C T_low (1 + N delta / (beta C)).
 """
 
+from functools import partial
+
 import pytest
 
 import rdmacc
@@ -28,16 +30,20 @@ def make(component=Timely, line=LINE, **changes):
     return params, qp, sender
 
 
-def paper(rtts, rate, last=100, **changes):
+def updated(component, update, rtts, rate, last=100, **changes):
     """Return the rates after samples (us), given the rate and the sample before."""
-    params, qp, sender = make(**changes)
+    params, qp, sender = make(component, **changes)
     sender.current_bps, sender.last_rtt_ps = rate, us(last)
     found = []
     for rtt in rtts:
-        update_paper(params, qp, sender, us(rtt))
+        update(params, qp, sender, us(rtt))
         sender.last_rtt_ps = us(rtt)
         found.append(sender.current_bps)
     return found
+
+
+paper = partial(updated, Timely, update_paper)
+hpcc = partial(updated, TimelyHpcc, update_hpcc)
 
 
 @pytest.mark.parametrize(
@@ -104,17 +110,6 @@ def test_a_window_alone_releases_a_packet_per_round_trip(engine, is_paced, packe
     watch = [probes.field("flow", 0, "received_packets")]
     result = rdmacc.simulate(graph, work, scheme, until="700us", engine=engine, probes=watch)
     assert result.samples("received_packets 0").iloc[-1] == packets
-
-
-def hpcc(rtts, rate, **changes):
-    params, qp, sender = make(TimelyHpcc, **changes)
-    sender.current_bps, sender.last_rtt_ps, sender.stage = rate, us(100), 0
-    found = []
-    for rtt in rtts:
-        update_hpcc(params, qp, sender, us(rtt))
-        sender.last_rtt_ps = us(rtt)
-        found.append(sender.current_bps)
-    return found
 
 
 def test_the_simulators_steps():
