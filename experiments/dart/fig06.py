@@ -147,15 +147,12 @@ class Figure6(Experiment):
             ("dart", "delay, way back"): ("deflected, and back to the queue", "vermilion", "o--"),
         }
         latency = Lines(
-            "", looks, by=("scheme", "quantity"), of=_by_queue, over="queue", unit="us", label="FCT - FCT alone",
+            "", looks, by=("scheme", "quantity"), over="queue", unit="us", label="FCT - FCT alone",
+            of=lambda table: table.assign(queue=table["packets"] * WIRE_BYTES / 1e3),
             title="latency of the flow from S2 (dotted: two hops; threshold, 15 kB)", xlabel="queue that it finds (kB)",
             levels={"_": TWO_HOPS_PS}, verticals={"_": 15.0}, axes={"xlim": (0, None), "ylim": (0, None)},
         )  # fmt: skip
         return self.drawn([Sketch(title="the way around a congested link", how=_draw_network), latency], table)
-
-
-def _by_queue(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(queue=table["packets"] * WIRE_BYTES / 1e3)
 
 
 def _draw_network(ax: Axes, _: pd.DataFrame) -> None:

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,31 +74,27 @@ class Plausibility:
         return {**dataclasses.asdict(self), "jain": self.jain, "red": self.red}
 
 
-def plausible(
-    schemes: Sequence[str | Scheme] = (), rates: Iterable[Any] = RATES, *, engine: str = "auto"
-) -> Iterator[Plausibility]:
-    for one in schemes or tuple(SCHEMES):
-        for rate in rates:
-            yield measure(one, rate, engine=engine)
+def plausible(schemes: Sequence[str | Scheme] = ()) -> Iterator[Plausibility]:
+    return (measure(one, rate) for one in schemes or SCHEMES for rate in RATES)
 
 
-def measure(scheme: str | Scheme, rate: Any, *, engine: str = "auto") -> Plausibility:
+def measure(scheme: str | Scheme, rate: Any) -> Plausibility:
     chosen = as_scheme(scheme)
     near, far = topology.star(33, rate=rate), topology.fat_tree(4, rate=rate)
     hosts = topology.hosts(far)
     slowdown = {}
     for hops, graph, ends in ((2, near, ("h1", "h0")), (6, far, (hosts[-1], hosts[0]))):
         for name, size in _SIZES.items():
-            result = _finished(graph, [(*ends, size)], chosen, engine)
+            result = _finished(graph, [(*ends, size)], chosen)
             value = result.flows["slowdown"].iloc[0]
             slowdown[f"{hops} hops, {name}"] = math.inf if value is None or math.isnan(value) else float(value)
     line_bps = float(near.edges["h0", "s0"]["rate_bps"])
     goodput, dropped, resent = {}, {}, {}
     for name, senders, size in (("8 x 10 MB", 8, 10_000_000), ("32 x 200 kB", 32, 200_000)):
-        result = _finished(near, [(f"h{i}", "h0", size) for i in range(1, senders + 1)], chosen, engine)
+        result = _finished(near, [(f"h{i}", "h0", size) for i in range(1, senders + 1)], chosen)
         goodput[name] = _incast_share(result, line_bps, chosen)
         dropped[name], resent[name] = (int(result.counters[one]) for one in ("dropped_packets", "retransmissions"))
-    draws = [_shares(rate, line_bps, chosen, engine, seed) for seed in range(_DRAWS)]
+    draws = [_shares(rate, line_bps, chosen, seed) for seed in range(_DRAWS)]
     shares = {after: [one[after] for one in draws] for after in _AFTER}
     return Plausibility(chosen.name, line_bps, slowdown, goodput, dropped, resent, shares)
 
@@ -131,11 +127,11 @@ def _payload_bps(line_bps: float, scheme: Scheme) -> float:
     return line_bps * scheme.payload_bytes / scheme.wire_bytes
 
 
-def _finished(graph: nx.Graph[Any], rows: list[tuple[str, str, int]], scheme: Scheme, engine: str) -> Result:
+def _finished(graph: nx.Graph[Any], rows: list[tuple[str, str, int]], scheme: Scheme) -> Result:
     work = workload.messages(rows)
     line_bps = float(graph.edges[next(iter(graph.edges))]["rate_bps"])
     alone_ps = int(work["size_bytes"].sum()) * 8e12 / line_bps + us(50)
-    return simulate(graph, work, scheme, engine=engine, until=ps(int(_PATIENCE * alone_ps)), progress=False)
+    return simulate(graph, work, scheme, until=ps(int(_PATIENCE * alone_ps)), progress=False)
 
 
 def _incast_share(result: Result, line_bps: float, scheme: Scheme) -> float:
@@ -148,7 +144,7 @@ def _incast_share(result: Result, line_bps: float, scheme: Scheme) -> float:
     return ideal_ps / (float(flows["fct_ps"].max()) - first_ps)
 
 
-def _shares(rate: Any, line_bps: float, scheme: Scheme, engine: str, seed: int) -> dict[int, tuple[float, ...]]:
+def _shares(rate: Any, line_bps: float, scheme: Scheme, seed: int) -> dict[int, tuple[float, ...]]:
     """Return the long flows' shares of the payload capacity, each over 100 round trips, by their start."""
     graph, draw = topology.star(_LONG_FLOWS + 1, rate=rate), np.random.default_rng(seed)
     for _, _, link in graph.edges(data=True):
@@ -158,7 +154,7 @@ def _shares(rate: Any, line_bps: float, scheme: Scheme, engine: str, seed: int) 
     size = int(2 * line_bps * (steps + 1) * step_ps / 8e12)
     work = workload.messages([(f"h{i + 1}", "h0", size, ps(i * step_ps)) for i in range(_LONG_FLOWS)])
     watched: list[Probe] = [probes.field("flow", i, "received_packets", every=ps(step_ps)) for i in range(_LONG_FLOWS)]
-    run = Simulation(graph, work, scheme, engine=engine, probes=watched, seed=seed)
+    run = Simulation(graph, work, scheme, probes=watched, seed=seed)
     result = run.run(ps(steps * step_ps + 1), progress=False)
     packets = np.array([np.asarray(result.samples(one.name), np.float64) for one in watched])
     most = _payload_bps(line_bps, scheme) * step_ps / 8e12

@@ -26,7 +26,7 @@ from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Outcome, Verdict
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import EXPERIMENTS, load_summary, select, summary_path
-from rdmacc.sweep.store import Store, read_table, write_atomically
+from rdmacc.sweep.store import read_table, write_atomically
 
 _DIGITS = 6
 """Significant digits compared, because the last bits of a mean depend on the processor."""
@@ -153,11 +153,11 @@ def digest_of(table: pd.DataFrame) -> str:
     return found.hexdigest()[:16]
 
 
-def behaviour(one: Experiment, store: Store | None = None) -> dict[str, str]:
+def behaviour(one: Experiment) -> dict[str, str]:
     """Return the digests of today's results: the table at quick scale, and each canary."""
     from rdmacc.sweep.run import sweep
 
-    found = {QUICK: digest_of(sweep(one, QUICK, store=store, jobs=1).table)}
+    found = {QUICK: digest_of(sweep(one, QUICK, jobs=1).table)}
     for point in one.canaries():
         key = (one.points_of or type(one), point.name)
         if key not in _CANARIES:

@@ -22,7 +22,6 @@ def loop_scenario(
     flows: int = 2,
     starts: tuple[int, ...] = (),
     base_rtt_ps: int = BASE_RTT_PS,
-    every: str = "1us",
     **changes: Any,
 ) -> Scenario:
     """Return a scenario of flows under RCC-PID with changed parameters; `starts` in ps, if not all at 0."""
@@ -32,20 +31,16 @@ def loop_scenario(
         workload=workload.long_flows(pairs, size="100GB", start=list(starts) or "0us"),
         scheme=PRESET["rcc-pid"].replace(**changes),
         until=ps(lasts_ps),
-        probes=[probes.queue("s0", "s1", every), *(received(flow, us(20)) for flow in range(flows))],
+        probes=[probes.queue("s0", "s1", "1us"), *(received(flow, us(20)) for flow in range(flows))],
     )
 
 
 def swing(queue: pd.Series, from_ps: float, target_bytes: float) -> float:
     """Return the swing of a queue after a time."""
-    late = queue[queue.index > from_ps]
-    return _swing(late.index.to_numpy(np.float64), late.to_numpy(np.float64), target_bytes)
-
-
-def _swing(time: npt.NDArray[np.float64], value: npt.NDArray[np.float64], target: float) -> float:
-    time = (time - time[0]) / max(time[-1] - time[0], 1e-300)
-    line = np.polyval(np.polyfit(time, value, 1), time)
-    return float((value - line).std() / target)
+    late = queue[queue.index > from_ps].astype(np.float64)
+    time = (late.index.to_numpy(np.float64) - late.index[0]) / max(late.index[-1] - late.index[0], 1e-300)
+    line = np.polyval(np.polyfit(time, late.to_numpy(), 1), time)
+    return float((late.to_numpy() - line).std() / target_bytes)
 
 
 def target_bytes(result: Result) -> float:
@@ -74,16 +69,14 @@ def recursion(
     is_accumulating: bool,
     increases_late: bool,
     noise_s: float = 0.0,
-    rounds: int = 2000,
     rtt_s: float = BASE_RTT_PS * 1e-12,
-    start: float = 1.12,
 ) -> float:
     """Return the queue's swing from equations (2) to (5) alone, with one update per round trip."""
     rng = np.random.default_rng(0)
     target = rtt_s * (1 + DELTA / 2)
-    window = before = start
+    window = before = 1.12
     u, last, delays = 0.0, None, []
-    for _ in range(rounds):
+    for _ in range(2000):
         seen = min(window, before) if increases_late else window
         delay = max(rtt_s, rtt_s * seen + noise_s * rng.uniform(-1, 1))
         error = delay - target
@@ -91,6 +84,5 @@ def recursion(
         u, last = (u + step if is_accumulating else step), error
         before, window = window, min(max(window * (1 - np.tanh(u)), 0.015), 2.1)
         delays.append(delay)
-    late = np.array(delays[-rounds // 4 :]) - rtt_s
-    swing = _swing(np.arange(len(late), dtype=np.float64), late, rtt_s * DELTA / 2)
-    return round(swing, 12)  # at a fixed point only rounding errors remain, which depend on the version of NumPy
+    found = swing(pd.Series(delays[-500:]) - rtt_s, -1, rtt_s * DELTA / 2)
+    return round(found, 12)  # at a fixed point only rounding errors remain, which depend on the version of NumPy

@@ -36,10 +36,6 @@ def _rounds_to_full(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(frames)
 
 
-def _vectors(table: pd.DataFrame) -> dict[str, float]:
-    return {f"{share:g} C": scalar(table, _MODEL, f"rounds from {share:g} C") for share in VECTORS}
-
-
 def _from(packets: int) -> str:
     return f"from {packets / _BDP:.2f} C"
 
@@ -71,7 +67,8 @@ class Figure8(Experiment):
     title = "REN vs. Traditional receiver-driven protocol"
     description = "REN, figure 8: rate over time from a share of the link, equations and packets"
     claims = (
-        claim("ren-f8-1", measure=_vectors,
+        claim("ren-f8-1",
+              measure=lambda table: {f"{one:g} C": scalar(table, _MODEL, f"rounds from {one:g} C") for one in VECTORS},
               band=All({f"{share:g} C": Exactly(rounds) for share, rounds in VECTORS.items()})),
         claim("ren-f8-2", measure=_times, band=Each(Lowest("REN"), of="share")),
         claim("ren-f8-a", measure=_rounds,

@@ -110,10 +110,6 @@ def _kept(rows: pd.DataFrame) -> float:
     return literal / assumed - 1
 
 
-def _marks_help(rows: pd.DataFrame) -> dict[str, float]:
-    return {quantity: float(gains(rows, "as assumed", quantity)["traditional"].mean()) for quantity in _QUANTITIES}
-
-
 def _reductions(names: Iterable[str], rows: pd.DataFrame) -> Measured:
     found = {
         f"{name}, over {LOOKS[other][0]}": float(values.mean())
@@ -142,7 +138,9 @@ class Sensitivity(LeafSpineFigure):
         claim("ren-x-1a", measure=lambda rows: _of_ren(rows, "unfinished", "as assumed", _LITERAL),
               band=All({"as assumed": Exactly(0), _LITERAL: MoreThan(0)}), needs=_ALL),
         claim("ren-x-1b", measure=_kept, band=MoreThan(0.05), direction=MoreThan(0), needs=_ALL),
-        claim("ren-x-1c", measure=_marks_help, band=Each(MoreThan(0.05)), direction=POSITIVE, needs=_ALL),
+        claim("ren-x-1c",
+              measure=lambda rows: {one: gains(rows, "as assumed", one)["traditional"].mean() for one in _QUANTITIES},
+              band=Each(MoreThan(0.05)), direction=POSITIVE, needs=_ALL),
         _headline("ren-x-4a", VARIATIONS),
     )  # fmt: skip
 
