@@ -17,7 +17,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.show.style import COLOURS, UNITS, canvas, time_unit
 from rdmacc.show.tables import html_table
 from rdmacc.simulation import Simulation
-from rdmacc.typed import typed
+from rdmacc.typed import named, typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,6 +127,7 @@ class Comparison:
         return html_table(["quantity", *table.columns], cells, f"{self.name} beside {self.result.plan.scheme.name}")
 
 
+@named
 def compare(model: Comparable, scenario: Any = None) -> Comparison:
     """Run a model and a simulation of the same scenario, and compare them.
 
@@ -149,7 +150,7 @@ def compare(model: Comparable, scenario: Any = None) -> Comparison:
     ConfigError
         If the model has no scenario, or model and simulation have no quantity in common.
     """
-    if not isinstance(model, Comparable):
+    if isinstance(model, type) or not isinstance(model, Comparable):
         raise ConfigError("model", model, "a model with scenario(), predict(result) and measure(result)")
     chosen = model.scenario() if scenario is None else scenario
     if isinstance(chosen, Result):

@@ -13,6 +13,7 @@ import numpy as np
 from rdmacc.errors import unknown
 from rdmacc.models.base import Model
 from rdmacc.show.style import UNITS
+from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,12 +82,14 @@ def _number(
     return widgets.FloatSlider(value=shown, readout_format=digits, **common), back
 
 
+@typed
 def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None) -> Axes:
     """Show a model's plot, with sliders that change it.
 
     The plot is an ordinary output, so it is kept when a notebook is executed unattended. Without ipywidgets,
     outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
     """
+    slider_fields(model, names)
     drawn = draw or picture
     made = _controls_if_possible(model, names)
     if made is None:

@@ -24,6 +24,7 @@ from rdmacc.models.base import Floats, Model, check_within, param
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode, plot_phase
 from rdmacc.parameters import Time
 from rdmacc.show.style import new_axes, style
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ class RccLoop(RccGains):
         return float(np.abs(self.discrete_roots(is_accumulating=is_accumulating, delay=delay)).max())
 
 
+@typed
 def tune(
     rtt: Quantity, *, margin: float = 30.0, delta: float = 0.2, ratio: float = 10.0, feedback_rtts: float = 0.0
 ) -> RccLoop:
@@ -231,7 +233,9 @@ def tune(
     >>> f"{loop.kd:.3g}", f"{loop.kp:.3g}"
     ('1e+05', '1e+04')
     """
-    base_ps = time_ps(rtt, field="rtt")
+    base_ps = time_ps(rtt, field="rtt", least=1)
+    check_within("margin", [margin], 0, 180)
+    check_within("ratio", [ratio], 1e-9, 1e9)
     reference = base_ps * 1e-12 * (1.0 + delta / 2.0)
     scaled = np.geomspace(1e-4, 10.0, 2001)
 

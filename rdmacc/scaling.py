@@ -44,7 +44,7 @@ class Links:
         self.rate_bps = rate_bps(rate, field="rate of the hosts' links")
         if not self.rate_bps > 0:
             raise ConfigError("rate of the hosts' links", rate, "more than 0")
-        self._rtt = rtt if callable(rtt) else time_ps(rtt, field="base RTT", bare_ps=True)
+        self._rtt = rtt if callable(rtt) else time_ps(rtt, field="base RTT", bare_ps=True, least=1)
         self._oversubscription = oversubscription
 
     @cached_property

@@ -144,6 +144,7 @@ def test_the_store_distinguishes_a_rule_from_its_number():
         (lambda: Scaled(1, rate="quick"), "rate"),
         (lambda: Links("0bps", "1us"), "more than 0"),
         (lambda: Links("1Gbps", "soon"), "base RTT"),
+        (lambda: Links("1Gbps", "0us"), "base RTT"),
     ],
 )
 def test_wrong_rules(make, match):

@@ -122,5 +122,6 @@ def report(scenario: Scenario, out: Path | None) -> tuple[str, bool]:
     found = determinism(scenario)
     text = found.text()
     if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
     return text, not found.found

@@ -38,7 +38,7 @@ def test_an_error_is_part_of_what_must_be_equal():
 @pytest.mark.nightly  # its patch would keep later tests in this process from storing points
 def test_the_first_event_that_differs_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(ports, "is_lost", lambda port, packet: packet.psn == 7 and packet.arrival_ps < 10_000_000)
-    path, out = scenario(faults=[rdmacc.Loss(data=1e-9)]).to_toml(tmp_path / "odd.toml"), tmp_path / "report.md"
+    path, out = scenario(faults=[rdmacc.Loss(data=1e-9)]).to_toml(tmp_path / "odd.toml"), tmp_path / "new" / "report.md"
     ended = CliRunner().invoke(app, ["determinism", str(path), "--out", str(out)])
     assert ended.exit_code == 1
     text = out.read_text()

@@ -21,7 +21,7 @@ from rdmacc.models.hpcc import HpccSteady
 from rdmacc.models.ideal import ProcessorSharing
 from rdmacc.models.max_min import MaxMin
 from rdmacc.models.rcc import RccFluid
-from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface
+from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface, tune
 from rdmacc.models.rcp import RcpFluid
 from rdmacc.models.ren_figures import RenQueue, RenRate, RenUtilisation
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid
@@ -118,6 +118,13 @@ def test_wrong_parameters_are_errors_that_name_the_field(changes, field):
         (lambda: RcpFluid(step_ps=1).solve(), "at most 5000000 steps"),
         (lambda: RccLoop().discrete_radius(delay=-1), "delay = -1"),
         (lambda: RccLoop().plot_bode([1, 2]), "axes"),
+        (lambda: tune("0us"), "rtt = '0us'"),
+        (lambda: tune("12us", ratio=0), "ratio = 0.0"),
+        (lambda: tune("12us", margin="x"), "margin = 'x'"),
+        (lambda: compare(HpccSteady), "model = "),
+        (lambda: compare(HpccSteady(), scenaro=None), "did you mean 'scenario'"),
+        (lambda: exploring.explore(RccLoop(), "k_p"), "did you mean 'kp'"),
+        (lambda: exploring.explore(RccLoop), "model = "),
     ],
 )
 def test_what_a_model_cannot_compute_is_an_error(call, words):
