@@ -172,11 +172,8 @@ def with_computation(scenario: Scenario) -> Scenario:
         row["delay_ps"] = tuple(int(rng.choice([0, 0, 1, 500_000, 4_000_000])) for _ in row["after"])
     order = rng.permutation(len(rows)).tolist()
     work = pd.DataFrame([rows[i] for i in order], index=[names[i] for i in order])
-    return replace(scenario, workload=rdmacc.messages(work), probes=(), faults=_without_scripts(scenario.faults))
-
-
-def _without_scripts(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
-    return tuple(fault for fault in faults if not isinstance(fault, ScriptedLoss))
+    faults = tuple(fault for fault in scenario.faults if not isinstance(fault, ScriptedLoss))
+    return replace(scenario, workload=rdmacc.messages(work), probes=(), faults=faults)
 
 
 def _fault_events(rng: np.random.Generator, topology: nx.Graph) -> list[Fault]:

@@ -39,10 +39,6 @@ def test_data_packets_have_their_messages_priority():
     assert data.groupby("message")["priority"].unique().map(list).to_dict() == {0: [5], 1: [3]}
 
 
-def sizes(*many):
-    return rdmacc.messages([("h0", f"h{i + 1}", size) for i, size in enumerate(many)])
-
-
 def test_a_newcomer_goes_before_a_queue_pair_that_has_just_sent():
     """Messages 0 and 2 alternate; 1 starts during a packet of 0 and is next, although 2 has waited longer."""
     rows = [("h0", "h1", "20kB", "0us"), ("h0", "h1", "2kB", "1.0us"), ("h0", "h1", "20kB", "0us")]
@@ -95,7 +91,7 @@ class Delays(Component):
 
 def delays(faults, n_messages=1):
     """Return the smallest and the largest one-way delay seen by the receivers of h0's paced messages."""
-    work = sizes(*["50kB"] * n_messages)
+    work = rdmacc.messages([("h0", f"h{i + 1}", "50kB") for i in range(n_messages)])
     probes = [
         rdmacc.probes.field("flow", number, name) for number in range(n_messages) for name in ("least_ps", "most_ps")
     ]

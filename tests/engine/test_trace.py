@@ -32,9 +32,7 @@ def both(**arguments):
     return one
 
 
-def dropping_tail():
-    return rdmacc.scheme("dcqcn", timeout_ps="200us").replace(buffer=rdmacc.DropTail(limit_bytes="5kB"))
-
+DROPPING_TAIL = rdmacc.scheme("dcqcn", timeout_ps="200us", buffer=rdmacc.DropTail(limit_bytes="5kB"))
 
 LEAF_SPINE = {
     "network": rdmacc.leaf_spine(2, 2, 2, rate="100Gbps"),
@@ -59,7 +57,7 @@ def test_engines_make_the_same_trace_when_a_port_fails_for_which_others_are_paus
         {},
         {"faults": [Loss(data=0.05, control=0.05)], "until": "500us"},
         {"network": rdmacc.star(4), "work": rdmacc.incast(["h1", "h2", "h3"], "h0", "60kB"), "scheme": "dcqcn"},
-        {**LEAF_SPINE, "scheme": dropping_tail(), "until": "1ms"},
+        {**LEAF_SPINE, "scheme": DROPPING_TAIL, "until": "1ms"},
         {**LEAF_SPINE, "faults": [LinkDown(link=("leaf0", "spine0"), at_ps="2us")], "until": "300us"},
     ],
     ids=["lone", "loss", "incast", "drop-tail", "link-down"],

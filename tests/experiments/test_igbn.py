@@ -44,17 +44,13 @@ def test_ladders_are_restored_from_the_table(engine):
     assert max(arrow.end_ps for arrow in arrows) > ms(100)
 
 
-def by_name(points):
-    return {point.name: point for point in points}
-
-
 def test_shared_points_are_measured_alike():
     class Different(Figure6):
         def measure(self, point, result):
             return tidy(point.name, {"one": (1, "")})
 
     with pytest.raises(ConfigError, match=r"Different\.measure"):
-        identify(Different(), by_name(Different().points()))
+        identify(Different(), {point.name: point for point in Different().points()})
 
 
 @pytest.mark.parametrize("count", [1, 3])

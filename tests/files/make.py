@@ -26,14 +26,13 @@ HERE = Path(__file__).parent
 def scenario():
     """Three messages, one of which waits for a computation, on lossy links, with a probe of each kind."""
     network = rdmacc.star(3)
-    work = rdmacc.messages(
-        [
-            {"src": "h1", "dst": "h0", "size": "20kB", "group": 1},
-            {"src": "h2", "dst": "h0", "size": "30kB", "group": 1, "start": "1us"},
-            {"src": "h0", "duration": "4us", "after": [0]},
-            {"src": "h0", "dst": "h1", "size": "5kB", "after": [2], "delay": ["1us"]},
-        ]
-    )
+    rows = [
+        {"src": "h1", "dst": "h0", "size": "20kB", "group": 1},
+        {"src": "h2", "dst": "h0", "size": "30kB", "group": 1, "start": "1us"},
+        {"src": "h0", "duration": "4us", "after": [0]},
+        {"src": "h0", "dst": "h1", "size": "5kB", "after": [2], "delay": ["1us"]},
+    ]
+    work = rdmacc.messages(rows)
     probes = [rdmacc.probes.queue("s0", "h0"), rdmacc.probes.rate(0, every="2us")]
     return rdmacc.Scenario(
         network=network, workload=work, scheme=rdmacc.scheme("dcqcn", g=1 / 16), seed=7, probes=probes, trace=True,

@@ -105,13 +105,11 @@ def test_a_message_waits_for_computation_on_its_rank_and_gets_an_answer(write, e
     ]
     _, found = times(from_chakra(write(there, back, zipped=zipped)), engine)
     assert found["h0", "h1"][0] == 120 * US
-    by_hand = rdmacc.messages(
-        [
-            {"src": "h0", "dst": "h1", "size": 4096, "start": "120us"},
-            {"src": "h1", "dst": "h0", "size": 64, "after": [0], "delay": "10us"},
-        ]
-    )
-    assert found == times(by_hand, engine)[1]
+    rows = [
+        {"src": "h0", "dst": "h1", "size": 4096, "start": "120us"},
+        {"src": "h1", "dst": "h0", "size": 64, "after": [0], "delay": "10us"},
+    ]
+    assert found == times(rdmacc.messages(rows), engine)[1]
 
 
 def test_accelerator_computation_runs_one_at_a_time_and_beside_the_cpu(write, engine):

@@ -82,16 +82,13 @@ def rates_of(paths, capacity, use=None):
     return np.array(rates)
 
 
-def matrix(paths, n_links):
-    return np.array([[float(link in path) for link in range(n_links)] for path in paths])
-
-
 @pytest.mark.slow
 @given(networks_of_links())
 def test_conservation_and_fairness(case):
     paths, capacity = case
     rates = rates_of(paths, capacity)
-    assert rates == pytest.approx(filled(matrix(paths, len(capacity)), capacity), rel=1e-6)
+    use = np.array([[float(link in path) for link in range(len(capacity))] for path in paths])
+    assert rates == pytest.approx(filled(use, capacity), rel=1e-6)
     load = np.zeros(len(capacity))
     for path, rate in zip(paths, rates):
         load[path] += rate

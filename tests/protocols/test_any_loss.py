@@ -18,7 +18,6 @@ MOST = 50
 
 
 QUICK = {"timeout_ps": "100us", "retry_limit": 1000}
-XPASS_PAPER = rdmacc.preset("expresspass-2017", "100Gbps")["expresspass-paper"]
 CREDITED = "data credit request ack"
 CASES = {
     "expresspass": ("expresspass", {}, CREDITED, "60kB 60kB"),

@@ -71,9 +71,6 @@ class Side:
         return self.endpoint.auss_n
 
 
-# The set of active senders
-
-
 def test_an_idle_sender_leaves_the_set():
     """After 2 s without a packet, counted from its last one; later packets count as a start."""
     side = Side()
@@ -181,9 +178,6 @@ def test_the_set_is_the_senders_with_open_messages(events, announced):
             assert (receiver.idle_timer_ps < NEVER) == (sender in senders)
 
 
-# The state machine of figure 5
-
-
 def feed(side, count, spacing, ce, start):
     """Deliver packets of an endless message; return the time of the last."""
     for i in range(count):
@@ -261,9 +255,6 @@ def test_a_short_window_sees_a_full_line_when_the_first_mark_arrives(changes, st
     assert side.endpoint.congestion == state
 
 
-# The sender
-
-
 def make_sender(line=LINE, peer=LINE):
     qp, sender = QueuePair(), Dasr.Sender()
     qp.line_bps, qp.peer_line_bps = line, peer
@@ -316,9 +307,6 @@ def test_the_announcement_has_its_size():
     message.group, packet.psn, packet.wire_bytes = -1, 0, 1048
     Dasr.on_send(params, message, packet)
     assert packet.wire_bytes == 1048
-
-
-# In the simulator
 
 
 def without_dcqcn(**changes):

@@ -39,9 +39,6 @@ def packets(count, scheme=NDP):
     return f"{count * scheme.payload_bytes}B"
 
 
-# The sender alone
-
-
 def sender_of(count, window, now=0):
     """Return a sender that has sent its first window."""
     sender = Sender(count, recovery=Ndp, initial_window=window)
@@ -166,9 +163,6 @@ def test_if_only_pulls_are_missing_a_packet_goes_after_a_longer_time():
     assert sender.transfer.retransmit_timer_ps == us(5) + ms(10)
     sender.expire(us(5) + ms(10))
     assert sender.burst(us(5) + ms(10)) == [1]
-
-
-# The receiver alone
 
 
 class Receiver:

@@ -54,9 +54,6 @@ class Flow:
         return reply.cwnd_bytes
 
 
-# Explicit windows
-
-
 @pytest.mark.parametrize(
     ("flows", "changes", "share"),
     [(1, {}, 150_000), (2, {}, 75_000), (4, {}, 37_500), (1001, {}, 149), (4, {"ewa_eta": 0.8}, 30_000)],
@@ -105,9 +102,6 @@ def test_one_base_rtt_can_serve_all_flows():
     flow = Flow(base_rtt_ps="8us")
     assert flow.take() == 100_000
     assert base_rtt(flow.params, flow.qp) == us(8)
-
-
-# Where congestion is
 
 
 def test_three_late_samples_in_a_row_are_congestion():
@@ -201,9 +195,6 @@ def test_the_round_follows_the_active_flows():
     assert round_ps(us(9)) == us(9)
 
 
-# The PID
-
-
 def entered(**changes):
     """Return a flow that has just entered PID control with a sample of 15.2 us, 2 us above the target."""
     flow = Flow(late_samples=1, **changes)
@@ -290,16 +281,9 @@ def test_jitter_is_uniform_in_both_directions():
     assert abs(np.mean(samples)) < us(0.05)
 
 
-# In the simulator
-
-
 def received(simulation, until):
     """Continue the run; return how many packets each message's receiver has."""
     return simulation.run(until).outcome.messages["received_packets"].copy()
-
-
-def jain(values):
-    return values.sum() ** 2 / (len(values) * (values**2).sum())
 
 
 @pytest.mark.parametrize("name", ["rcc", "rcc-sender", "rcc-ewa"])
@@ -316,7 +300,7 @@ def test_flows_share_the_last_hop_within_two_round_trips(engine, name):
         assert paces == pytest.approx([LINE / n] * n, rel=1e-4)
         rates = (received(simulation, us(start) + 12 * rtt_ps)[:n] - before) * 8000 / (10 * rtt_ps * 1e-12)
         assert rates == pytest.approx(np.full(n, 95e9 / n), rel=0.03)
-        assert jain(rates) >= 0.998
+        assert rates.sum() ** 2 / (len(rates) * (rates**2).sum()) >= 0.998
 
 
 PHASE = 300

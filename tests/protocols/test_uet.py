@@ -48,10 +48,6 @@ def run(work, scheme, engine="compiled", network=None, **options):
     return result
 
 
-def acked_us(result):
-    return result.outcome.messages["acked_ps"] / 1e6
-
-
 # Whole runs
 
 
@@ -69,7 +65,8 @@ def test_base_rtt_and_queues_are_those_of_the_simulator():
 def test_closed_form_of_a_lone_message(engine, packets):
     """n 0.332 + 5 x 0.332 + 6 + 6 + 6 x 0.00512 us to the last ACK; 1 + (n - 1) / 4 ACKs and the last one."""
     result = run(rdmacc.messages([("h0", "h15", packets * PAYLOAD)]), "nscc", engine)
-    assert acked_us(result)[0] == pytest.approx(packets * 0.332 + 5 * 0.332 + 12 + 6 * 0.00512, abs=1e-6)
+    acked_us = result.outcome.messages["acked_ps"][0] / 1e6
+    assert acked_us == pytest.approx(packets * 0.332 + 5 * 0.332 + 12 + 6 * 0.00512, abs=1e-6)
     assert result.outcome.totals["acks"] == 1 + (packets - 1) // 4 + 1
 
 

@@ -81,13 +81,12 @@ def test_a_rate_is_drawn_only_while_its_flow_is_active(others):
 
 def test_a_timeline_shows_who_computes_sends_and_waits(engine, tmp_path):
     """h0 computes for 4 us and sends 1 MB; h1 computes for 2 us once it has arrived."""
-    work = rdmacc.messages(
-        [
-            {"src": "h0", "duration": "4us"},
-            {"src": "h0", "dst": "h1", "size": "1MB", "after": 0},
-            {"src": "h1", "duration": "2us", "after": 1},
-        ]
-    )
+    rows = [
+        {"src": "h0", "duration": "4us"},
+        {"src": "h0", "dst": "h1", "size": "1MB", "after": 0},
+        {"src": "h1", "duration": "2us", "after": 1},
+    ]
+    work = rdmacc.messages(rows)
     result = rdmacc.simulate(
         rdmacc.star(2), rdmacc.workload.job(work, name="a"), "line-rate", engine=engine, progress=False
     )
