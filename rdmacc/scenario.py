@@ -160,7 +160,7 @@ class Scenario(Named):
             If the file is not one of these, or names a component that is not imported.
         """
         try:
-            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
             if content["format"] != _FORMAT:
                 raise ConfigError("file", str(path), f"a scenario in format {_FORMAT}, not {content['format']}")
             until_ps, work = content.get("until_ps"), _work_in(content["workload"])

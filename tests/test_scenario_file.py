@@ -68,7 +68,9 @@ def test_paths_and_numeric_names_survive_a_round_trip(tmp_path):
     work = rdmacc.messages([(1, 0, "1kB"), (2, 0, "1kB")])
     work["path"] = [(1, "s0", 0), None]
     one = scenario(network=graph, workload=work)
-    back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
+    file = one.to_toml(tmp_path / "run.toml")
+    file.write_text(file.read_text(), encoding="utf-8-sig")  # as some editors do
+    back = Scenario.from_toml(file)
     assert back.messages()["path"].tolist()[0] == (1, "s0", 0)
     assert back.run().flows.equals(one.run().flows)
 

@@ -9,6 +9,7 @@ import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
@@ -188,7 +189,7 @@ def notebooks(
         typer.echo(f"Saved {path}")
     if find_spec("jupyterlab") is None:
         typer.echo(f"\nTo run them, install JupyterLab first: {install_command('notebooks')}")
-    typer.echo(f"\nOpen them with: jupyter lab {folder}")
+    typer.echo(f"\nOpen them with: jupyter lab {quote(str(folder))}")
 
 
 labs = typer.Typer(no_args_is_help=True, help="Five labs for a class: starter notebooks and checks.")
@@ -205,7 +206,8 @@ def start_labs(
 
     for path in copy_notebooks(folder, FOLDER):
         typer.echo(f"Saved {path}")
-    typer.echo(f"\nOpen them with: jupyter lab {folder}\nCheck the first with: rdmacc labs check 1 {folder}")
+    shown = quote(str(folder))
+    typer.echo(f"\nOpen them with: jupyter lab {shown}\nCheck the first with: rdmacc labs check 1 {shown}")
 
 
 @labs.command("check")

@@ -44,7 +44,7 @@ def fail(monkeypatch, capsys, *arguments):
     [
         (("list", "igbn"), "igbn.fig3 "), (("schemes",), "hpcc-ns3"), (("schemes", "dcqcn"), "section 3.1"),
         (("schemes", "--preset", "hpcc-ns3"), "RP_TIMER of dcqcn_paper"),
-        (("schemes", "dcqcn", "--preset", "hpcc-ns3"), "300 us"), (("notebooks", "mine"), "jupyter lab mine"),
+        (("schemes", "dcqcn", "--preset", "hpcc-ns3"), "300 us"), (("notebooks", "my own"), "jupyter lab 'my own'"),
     ],
 )  # fmt: skip
 def test_a_command_prints_what_is_asked(tmp_path, monkeypatch, arguments, words):
