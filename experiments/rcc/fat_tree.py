@@ -176,22 +176,20 @@ class FatTreeFigure(CaseFigure):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, ports = result.flows.reset_index(drop=True), result.ports
         counts = (flows["start_ps"] >= ms(point.labels["arrival_ms"]) / 5).to_numpy()
-        fct_ps, size = fct_so_far_ps(result), flows["size_bytes"].to_numpy()
+        fct_ps, size = pd.Series(fct_so_far_ps(result)), flows["size_bytes"].to_numpy()
         peak = ports.groupby("link_class")["peak_queue_bytes"].max()
         slowdown = fct_ps / in_order_fct_ps(result)
         chosen_by = {"all": counts, "short": counts & (size < SHORT_BYTES), "long": counts & (size > LONG_BYTES)}
-        edges = [*SIZE_BINS.values(), np.inf]
-        for name, least, most in zip(SIZE_BINS, edges[:-1], edges[1:], strict=True):
+        for name, (least, most) in zip(SIZE_BINS, pairwise([*SIZE_BINS.values(), np.inf]), strict=True):
             chosen_by[name] = counts & (size > least) & (size <= most)
-        numbers: dict[str, tuple[float, str]] = {}
+        numbers: dict[str, tuple[Any, str]] = {}
         for name, chosen in chosen_by.items():
-            some = chosen.any()
             numbers |= {
                 f"{name} flows": (chosen.sum(), ""),
-                f"{name} mean": (fct_ps[chosen].mean() if some else np.nan, "ps"),
-                f"{name} p99": (np.percentile(fct_ps[chosen], 99) if some else np.nan, "ps"),
-                f"{name} slowdown": (slowdown[chosen].mean() if some else np.nan, ""),
-                f"{name} p99 slowdown": (np.percentile(slowdown[chosen], 99) if some else np.nan, ""),
+                f"{name} mean": (fct_ps[chosen].mean(), "ps"),
+                f"{name} p99": (fct_ps[chosen].quantile(0.99), "ps"),
+                f"{name} slowdown": (slowdown[chosen].mean(), ""),
+                f"{name} p99 slowdown": (slowdown[chosen].quantile(0.99), ""),
             }
         numbers |= {
             "least slowdown": (slowdown[counts].min(), ""),

@@ -36,9 +36,7 @@ def _above_lowest(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _at_most(rows: pd.DataFrame, quantity: str, schemes: Iterable[str] = OTHERS) -> dict[str, float]:
-    return {
-        NAMES[one]: max(reductions(rows, quantity, one, name).max() for name in WORKLOADS) for one in schemes
-    }  # fmt: skip
+    return {NAMES[one]: max(reductions(rows, quantity, one, name).max() for name in WORKLOADS) for one in schemes}
 
 
 def _introduction(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
