@@ -166,9 +166,9 @@ class Search:
 
     @property
     def line(self) -> str:
-        """The line of Python that repeats the best run."""
-        chosen = self.subject
-        return self.case.line(chosen) if isinstance(chosen, Scheme) else repr(chosen)
+        """The line of Python that repeats the best run; a line for each case."""
+        chosen, cases = self.work.split(self.best.values)
+        return "\n".join(one.line(chosen) for one in cases) if isinstance(chosen, Scheme) else repr(chosen)
 
     def result(self) -> Result:
         """Run the best run's case once more, with explanations."""
@@ -237,7 +237,7 @@ def search(
     space : mapping or iterable of str, optional
         Ranges ``(low, high)`` or lists of choices by name: fields of `Case`, or parameters of the scheme or the model,
         such as ``{"senders": (1, 32), "Red.kmin_bytes": ("5kB", "400kB")}``. A name without a range, or with None, has
-        the range of the parameter's slider. None: all fields of `Case` that have one.
+        the range of the parameter's slider. None: all fields of `Case`, or of the model, that have one.
     objective : str, callable or list
         Names from `OBJECTIVES` in `rdmacc.searches.objectives`, or functions of the result; for a model, functions of
         the model, or "distance to model": the largest difference between a simulated and a predicted quantity, over
@@ -290,6 +290,8 @@ def search(
     subject = scheme if isinstance(scheme, Model) else as_scheme(scheme)
     axes = axes_of(subject, space)
     measures = measures_of(subject, objective)
+    if cases and isinstance(subject, Model):
+        raise ConfigError("cases", cases, "left out with a model, which has its own scenario")
     start = (cases,) if isinstance(cases, Case) else tuple(cases) or (Case(),)
     checked_whole("jobs", jobs, 1)
     if check_seed(seed) >= 2**32:
@@ -326,6 +328,8 @@ def _of_these(found: Search, after: Search) -> list[Run]:
     """Return the runs of an earlier search, reduced to these objectives."""
     if not isinstance(after, Search) or [one.name for one in after._axes] != [one.name for one in found._axes]:
         raise ConfigError("after", after, "a search of the same space")
+    if (after.work.subject, after.work.cases) != (found.work.subject, found.work.cases):
+        raise ConfigError("after", after.work.subject, "a search of the same scheme or model, with the same cases")
     if missing := [name for name in found.names if name not in after.names]:
         raise ConfigError("after", missing[0], f"a search that measured it, not only {', '.join(after.names)}")
     places = [after.names.index(name) for name in found.names]

@@ -50,7 +50,8 @@ class Axis:
 def axes_of(subject: Subject, space: Mapping[str, Any] | Iterable[str] | None) -> tuple[Axis, ...]:
     """Return the dimensions of a space: names with ranges, or names alone, which use their slider's range."""
     if space is None:
-        space = {one.name: None for one in fields_of(Case) if one.metadata["slider"]}
+        owner = subject if isinstance(subject, Model) else Case
+        space = {one.name: None for one in fields_of(owner) if one.metadata.get("slider")}
     ranges = space if isinstance(space, Mapping) else dict.fromkeys(space)
     if not ranges:
         raise ConfigError("space", ranges, "at least one range, such as {'senders': (1, 32)}")

@@ -90,6 +90,9 @@ def test_a_search_can_continue_from_another_ones_runs():
     assert [run.number for run in found.runs] == list(range(12))
     with pytest.raises(ConfigError, match="a search of the same space"):
         rdmacc.search("dcqcn", {"senders": (1, 12)}, "Jain", budget=4, after=both, progress=False)
+    for other, given in (("hpcc", {}), ("dcqcn", {"cases": Case(loss=0.001)})):
+        with pytest.raises(ConfigError, match="the same scheme or model, with the same cases"):
+            rdmacc.search(other, space, "Jain", budget=4, after=both, progress=False, **given)
     with pytest.raises(ConfigError, match="a search that measured it"):
         rdmacc.search("dcqcn", space, "pause time", budget=4, after=both, progress=False)
 

@@ -158,6 +158,18 @@ def test_a_handler_that_raises_is_a_finding_and_nothing_is_lost(tmp_path):
     assert search(scheme, space, "peak queue", budget=12, jobs=2, progress=False).runs == found.runs
 
 
+def test_a_run_of_several_cases_has_a_line_for_each():
+    cases = Case(senders=2), Case(senders=4)
+    found = search("dcqcn", {"size_bytes": ("8kB", "64kB")}, "peak queue", budget=2, cases=cases, progress=False)
+    queues = [eval(line).counters["peak_queue_bytes"] for line in found.line.splitlines()]
+    assert sum(queues) / 2 == found.best.objectives[0] > 0
+
+
+def test_a_model_alone_is_searched_over_its_sliders():
+    found = search(DcqcnMargin(), None, lambda one: one.g, budget=1, progress=False)
+    assert "g" in found.runs[0].values
+
+
 def test_wrong_questions_about_a_search_are_named():
     found = search("dcqcn", SPACE, "Jain", budget=1, progress=False)
     for call, words in (
@@ -205,6 +217,7 @@ def test_an_objective_that_raises_is_recorded():
         ({"cases": [1]}, "a list, each a Case"),
         ({"jobs": 2, "objective": lambda result: 1.0}, "jobs"),
         ({"scheme": "dcqnc"}, "did you mean 'dcqcn'"),
+        ({"scheme": DcqcnMargin(), "objective": str, "space": None, "cases": Case()}, "cases .* left out"),
         ({"space": 5}, "space = 5"),
         ({"objective": {"Jain"}}, "objective"),
         ({"seed": 2**32}, "seed"),
