@@ -63,9 +63,8 @@ class Answer:
             words.append(f"chunks of {format_size(how.chunk_bytes)} in {how.slices} slice{'s' * (how.slices > 1)}")
         if how.pxn:
             words.append("PXN")
-        known = predictions(
-            self.operation.replace("_", "-"), self.size_bytes, self.cluster.nodes, how, self.cluster.rate_bps
-        )
+        nodes = self.cluster.nodes * self.cluster.gpus // how.hosts_per_node
+        known = predictions(self.operation.replace("_", "-"), self.size_bytes, nodes, how, self.cluster.rate_bps)
         said = [
             f"{row['algorithm']} {row['protocol']} {format_time(round(row['time_us'] * 1e6), 3)}"
             for row in known.to_dict("records")

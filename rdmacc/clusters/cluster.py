@@ -35,7 +35,7 @@ from rdmacc.show.late_bar import LateBar
 from rdmacc.simulation import simulate
 from rdmacc.sweep.processes import shared_out
 from rdmacc.sweep.workers import default_jobs
-from rdmacc.topology import Graph, clos, leaf_spine
+from rdmacc.topology import Graph, clos, completed, leaf_spine
 from rdmacc.topology import hosts as hosts_of
 from rdmacc.topology.bounds import MOST_NODES, checked_count, checked_delay, checked_rate
 from rdmacc.topology.builders import built
@@ -73,7 +73,7 @@ def cluster(
     nodes, gpus : int
         Nodes, and GPUs per node.
     rate : number or str
-        Rate of a NIC and of each link between switches.
+        Rate of a NIC and of each link between switches; with a network, its own.
     fabric : str or Graph
         "rail", "leaf-spine", "fat-tree", or a network whose first hosts are the GPUs.
     oversubscription : float
@@ -119,6 +119,11 @@ def cluster(
                 raise ConfigError(field, value, "left out with a network, which has its own")
         if (hosts := len(hosts_of(network))) < count:
             raise ConfigError("fabric", f"{hosts} hosts", f"a network of at least {count}, one for each GPU")
+        links = completed(network)
+        fastest = max(one["rate_bps"] for host in hosts_of(links)[:count] for one in links[host].values())
+        if speed not in (400e9, fastest):
+            raise ConfigError("rate", rate, "left out with a network, which has its own")
+        speed = fastest
     if isinstance(inner, str) and (match := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*GB(?:ps|/s)\s*", inner)):
         inner = f"{8 * float(match[1])}Gbps"
     inner_field = next(one for one in fields_of(Nccl) if one.name == "inner_rate_bps")

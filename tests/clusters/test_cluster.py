@@ -241,6 +241,7 @@ def test_steps_and_jobs_stay_on_their_nodes(small):
         ({"fabric": None}, "fabric = None"),
         ({"fabric": rdmacc.star(64), "oversubscription": 2}, "oversubscription = 2: must be left out"),
         ({"fabric": rdmacc.star(64), "delay": "1us"}, "delay"),
+        ({"fabric": rdmacc.star(64), "rate": "200Gbps"}, "rate"),
         ({"oversubscription": "2"}, "oversubscription"),
         ({"oversubscription": 1e-300}, "oversubscription"),
         ({"inner": "1.2.3GBps"}, "^inner"),
@@ -263,6 +264,11 @@ def test_invalid_questions_are_errors(small):
     refused(lambda: small.nics(4), "node = 4", "from 0 to 3")
     for call in (small.nics, small.step, small.scheme, small.nearest, small.jobs):
         refused(partial(call, None), "None")
+
+
+def test_a_network_has_its_own_rate():
+    made = rdmacc.cluster(2, 2, fabric=rdmacc.star(4, rate="100Gbps"))
+    assert (made.rate_bps, repr(made)) == (100e9, "Cluster(4 GPUs: 2 nodes of 2, 100 Gb/s each, a network of its own)")
 
 
 @pytest.mark.parametrize(("nodes", "algorithm"), [(1, "ring"), (4, "hierarchical"), (4, "tree")])
