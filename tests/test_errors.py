@@ -248,6 +248,8 @@ MISTAKES = [
     ("a probe's name", lambda: done().plot.probe("queues"), "probe = 'queues'", "did you mean 'queue s0->h0'"),
     ("a trace that was not kept", lambda: done().packet_trace, "trace = False", "simulate()"),
     ("a message that is not there", lambda: done().goodput(99), "flow = 99", "0 to 1"),
+    ("a message for a list", lambda: done().explanations(0), "flows = 0", "a list"),
+    ("a message of none", lambda: run(work=rdmacc.open_work(), until="1us").goodput(0), "flow = 0", "has none"),
     # Studies, experiments, models
     ("an executor without its with", lambda: study(executor=dask_executor("local:1")), "executor = ", "as executor"),
     ("a network's without return", lambda: study(network=lambda seed: None), "network = None", "networkx.Graph"),

@@ -92,12 +92,15 @@ class Result(Frames):
             self._again = Recording(repeated, again.trace, again.now_ps)
         return self._again
 
+    @typed
     def explanations(self, flows: Sequence[Hashable]) -> list[Explanation]:
         """Explain several messages; see `explain`."""
         numbers, plan = [self._number(flow) for flow in flows], self.plan
         for flow, number in zip(flows, numbers, strict=True):
             if not self._has_started()[number]:
                 raise ConfigError("flow", flow, "a message that has started: this one waits, or its time has not come")
+        if not numbers:
+            return []
         chosen = np.isin(plan.qp, plan.qp[numbers])
         if len(plan.explained) and not (chosen & ~plan.explained).any():
             chosen = plan.explained
@@ -219,7 +222,8 @@ class Result(Frames):
     def _number(self, flow: Hashable) -> int:
         labels = self.plan.workload.index
         if flow not in labels:
-            raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
+            known = f"{labels[0]!r} to {labels[-1]!r}" if len(labels) else "which has none"
+            raise ConfigError("flow", flow, f"a message of the workload, {known}")
         number: Any = labels.get_loc(flow)
         return int(number)
 

@@ -36,7 +36,7 @@ def _rows(plan: Plan, outcome: RunOutcome, columns: tuple[str, ...]) -> pd.DataF
     ):
         part: dict[str, Any] = {"start_ps": start, "end_ps": np.where(end < 0, np.nan, end)}
         parts.append(pd.DataFrame(part | {name: labels[name].to_numpy() for name in columns if name in labels}))
-    whole = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    whole = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     return whole.reindex(columns=["start_ps", "end_ps", *columns])
 
 

@@ -35,6 +35,12 @@ def test_every_frame_is_restored(result, tmp_path, name):
     pd.testing.assert_frame_equal(getattr(back, name), getattr(result, name), check_dtype=False)
 
 
+def test_a_run_without_messages_is_restored(tmp_path):
+    nothing = rdmacc.simulate(rdmacc.star(3), rdmacc.open_work(), "dcqcn", until="1us", engine="simpy")
+    assert len(rdmacc.load(nothing.save(tmp_path / "run")).jobs) == 0
+    assert nothing.explanations([]) == []
+
+
 def test_numbers_and_plots_are_restored(result, tmp_path):
     folder = result.save(tmp_path / "run")
     content = json.loads((folder / "result.json").read_text())
