@@ -379,6 +379,4 @@ def workloads(draw, graph, max_messages=8, max_bytes=30_000, window_ps=20_000_00
 
 def mostly_at_night(values: Iterable[Any], every: int) -> list[Any]:
     """Return test parameters of which every n-th always runs and the others at night, for families of similar cases."""
-    return [
-        pytest.param(value, marks=pytest.mark.nightly if number % every else ()) for number, value in enumerate(values)
-    ]
+    return [pytest.param(value, marks=pytest.mark.nightly if i % every else ()) for i, value in enumerate(values)]

@@ -149,9 +149,8 @@ def test_a_window_limits_what_is_in_flight(engine):
     """Two packets per round trip, to the picosecond: the third starts when the first ACK is back."""
     scheme = Scheme(control=(LineRate(), Window()))
     watch = [probes.field("port", ("h0", "s0"), "tx_data_packets"), probes.field("flow", 0, "inflight_bytes")]
-    result = rdmacc.simulate(
-        rdmacc.star(2), rdmacc.messages([("h0", "h1", 10_000)]), scheme, engine=engine, probes=watch
-    )
+    work = rdmacc.messages([("h0", "h1", 10_000)])
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, probes=watch)
     check_finished(result)
     t, rtt = transmission(WIRE, 100e9), int(result.plan.qp_base_rtt_ps[0])
     starts = [at for at, value in samples(result, "tx_data_packets ('h0', 's0')") if value > 0]

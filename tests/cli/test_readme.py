@@ -64,9 +64,8 @@ def test_a_command_of_the_readme_runs_to_its_end(folder, record_property, comman
 def started(folder, command, *more):
     arguments = [sys.executable, "-m", "rdmacc.cli.main", *command.split()[1:], *more]
     environment = os.environ | {"MPLBACKEND": "Agg", "RDMACC_STORE_DIR": str(folder / "store")}
-    return subprocess.Popen(
-        arguments, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    out, err = subprocess.PIPE, subprocess.STDOUT
+    return subprocess.Popen(arguments, cwd=folder, env=environment, stdout=out, stderr=err, text=True)
 
 
 def run(folder, command, deadline_s):

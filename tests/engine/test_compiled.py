@@ -105,9 +105,8 @@ def test_event_queue_orders_as_heapq_does(shift, near_shift, furthest):
 
 def test_hooks_stay_loaded():
     """Their key is everything they depend on: another parameter value reuses the code, another handler does not."""
-    hooks = [
-        CompiledHooks(scheme, layout.Layout.of(scheme)) for scheme in map(rdmacc.scheme, ("dcqcn", "dcqcn", "swift"))
-    ]
+    schemes = map(rdmacc.scheme, ("dcqcn", "dcqcn", "swift"))
+    hooks = [CompiledHooks(scheme, layout.Layout.of(scheme)) for scheme in schemes]
     assert hooks[0].addresses == hooks[1].addresses
     assert hooks[0].addresses["on_ack"] != hooks[2].addresses["on_ack"]
     slower = rdmacc.scheme("dcqcn", cnp_interval_ps="100us")

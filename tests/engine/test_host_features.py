@@ -92,9 +92,7 @@ class Delays(Component):
 def delays(faults, n_messages=1):
     """Return the smallest and the largest one-way delay seen by the receivers of h0's paced messages."""
     work = rdmacc.messages([("h0", f"h{i + 1}", "50kB") for i in range(n_messages)])
-    probes = [
-        rdmacc.probes.field("flow", number, name) for number in range(n_messages) for name in ("least_ps", "most_ps")
-    ]
+    probes = [rdmacc.probes.field("flow", i, name) for i in range(n_messages) for name in ("least_ps", "most_ps")]
     result = both(rdmacc.star(n_messages + 1), work, with_control(Delays()), probes=probes, faults=faults)
     values = [int(samples(result, probe.name)[-1][1]) for probe in probes]
     return list(zip(values[::2], values[1::2], strict=True))

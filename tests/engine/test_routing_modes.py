@@ -75,9 +75,8 @@ def test_flowlets_keep_their_path_while_packets_are_close(engine):
     work = rdmacc.messages([("h0", "h1", 400_000)])
     used = {}
     for gap in ("0us", "1us"):
-        result = rdmacc.simulate(
-            graph, work, line_rate(routing="adaptive", flowlet_gap_ps=gap), engine=engine, until="1ms"
-        )
+        scheme = line_rate(routing="adaptive", flowlet_gap_ps=gap)
+        result = rdmacc.simulate(graph, work, scheme, engine=engine, until="1ms")
         used[gap] = sum(f"leaf0->spine{i}" in sent(result) for i in range(4))
     assert used == {"0us": 4, "1us": 1}
 
@@ -193,9 +192,8 @@ def test_every_switch_and_every_seed_has_a_different_salt():
 def test_all_packets_of_a_message_take_one_path(engine, seed, size):
     """Retransmissions too."""
     work, faults = rdmacc.messages([("h0", "h1", size * 1000)]), [rdmacc.Loss(data=0.02, links=(("leaf1", "h1"),))]
-    counts = sent(
-        rdmacc.simulate(rdmacc.leaf_spine(2, 4, 1), work, "line-rate", engine=engine, seed=seed, faults=faults)
-    )
+    graph = rdmacc.leaf_spine(2, 4, 1)
+    counts = sent(rdmacc.simulate(graph, work, "line-rate", engine=engine, seed=seed, faults=faults))
     (port,) = (port for port in counts if port.startswith("leaf0->spine"))
     assert counts[port] == counts[f"{port.split('->')[1]}->leaf1"] >= size
 

@@ -144,9 +144,7 @@ def test_retransmissions_are_what_the_trace_shows_twice(name: str) -> None:
     faults = [Loss(data=0.02, control=0.02)]
     counts = []
     for engine in ("simpy", "compiled"):
-        result = rdmacc.simulate(
-            _LEAF_SPINE, work, name, engine=engine, faults=faults, until="3ms", trace=True, progress=False
-        )
+        result = rdmacc.simulate(_LEAF_SPINE, work, name, engine=engine, faults=faults, until="3ms", trace=True)
         counts.append(result.flows["retransmissions"].to_numpy())
         assert (counts[-1] == sent_again(result)).all()
     assert (counts[0] == counts[1]).all()

@@ -70,9 +70,8 @@ def made_up(goodputs, timeouts, **reasons):
     """Return a table of go-back-N's runs at 100 ms and a loss rate of 1%."""
     frames = []
     for run, (goodput, count) in enumerate(zip(goodputs, timeouts, strict=True)):
-        numbers = {GOODPUT: goodput, "messages": 10, "timeouts": count} | {
-            name: reasons.get(name, 0) for name in TIMEOUT_REASONS
-        }
+        counts = {name: reasons.get(name, 0) for name in TIMEOUT_REASONS}
+        numbers = {GOODPUT: goodput, "messages": 10, "timeouts": count} | counts
         frames.append(tidy("p", {name: (value, "") for name, value in numbers.items()}).assign(run=run))
     labels = asdict(Setting("go-back-n", ms(100), 1e-2))
     return pd.concat(frames).assign(**labels)

@@ -175,7 +175,5 @@ def test_an_m_d_1_queue_takes_what_the_formula_says(engine):
     work = pd.DataFrame(
         {"src": [f"h{n % 50 + 1}" for n in range(count)], "dst": "h0", "size_bytes": 1000, "start_ps": starts[:count]}
     )
-    result = rdmacc.simulate(
-        rdmacc.star(51), rdmacc.messages(work), "line-rate", engine=engine, explain=True, progress=False
-    )
+    result = rdmacc.simulate(rdmacc.star(51), rdmacc.messages(work), "line-rate", engine=engine, explain=True)
     assert [times(result.explain(flow)).get("queue at a port", 0) for flow in range(count)] == queued[:count]

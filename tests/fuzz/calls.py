@@ -188,9 +188,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "window": of(probe(probes.window, scheme="hpcc"), "flow every"),
     "toml": of(toml, "network workload scheme seed until probes faults", check=True),
     "study": of(study, "network workload schemes until probes faults check", vary={"g": [0.5]}, seeds=1, jobs=1),
-    "study summary": of(
-        lambda quantity, **values: _study().summary(quantity, **values), quantity="drops", confidence=0.9
-    ),
+    "study summary": of(lambda quantity, **more: _study().summary(quantity, **more), quantity="drops", confidence=0.9),
     "samples": of(lambda **values: _result().samples(**values), name="rate 0"),
     "goodput": of(lambda **values: _result().goodput(**values), "flow"),
     "summary": of(lambda **values: str(_result().summary(**values)), window=("0us", "1us")),

@@ -229,9 +229,8 @@ class Counts(Component):
 
 
 def same(name: str, engine: str) -> bool:
-    plain, checked = (
-        rdmacc.simulate(_NET, _WORK, name, engine=engine, until="2ms", check=check) for check in (False, True)
-    )
+    runs = (rdmacc.simulate(_NET, _WORK, name, engine=engine, until="2ms", check=check) for check in (False, True))
+    plain, checked = runs
     return plain.flows.equals(checked.flows) and plain.counters.equals(checked.counters)
 
 

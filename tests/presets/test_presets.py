@@ -40,9 +40,8 @@ def test_dart_marks_at_a_tenth_of_its_buffer():
 
 def test_preset_sources_are_shown_and_defaults_for_the_rest():
     one = preset("hpcc-ns3")
-    rows = {
-        (row["component"], row["parameter"]): row["source"] for row in scheme_table(one["dcqcn"], one.sources("dcqcn"))
-    }
+    table = scheme_table(one["dcqcn"], one.sources("dcqcn"))
+    rows = {(row["component"], row["parameter"]): row["source"] for row in table}
     assert rows["DcqcnHpcc", "increase_period_ps"] == "RP_TIMER"
     assert rows["Pfc", "xon_offset_bytes"] == "HPCC simulator"
 

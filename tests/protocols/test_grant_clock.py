@@ -185,9 +185,7 @@ def run(engine, unscheduled, sizes, rounds=12):
         rdmacc.probes.queue("s0", "s1", every="9.604us"),
         rdmacc.probes.field("flow", 0, "GrantClock.in_flight", every="9.604us"),
     ]
-    result = rdmacc.simulate(
-        dumbbell(8), work, scheme, engine=engine, probes=watch, progress=False, until=f"{rounds * 9604}ns"
-    )
+    result = rdmacc.simulate(dumbbell(8), work, scheme, engine=engine, probes=watch, until=f"{rounds * 9604}ns")
     return [np.array(samples(result, probe.name))[:, 1] for probe in watch]
 
 

@@ -121,9 +121,8 @@ def test_the_level_of_a_rank():
 
 def test_unscheduled_packets_have_the_level_of_their_size(engine):
     scheme = homa(cutoffs="2kB 5kB")
-    result = run(
-        [("h1", "h0", "2kB"), ("h2", "h0", "2001B"), ("h3", "h0", "5kB"), ("h4", "h0", "90kB")], engine, scheme
-    )
+    rows = [("h1", "h0", "2kB"), ("h2", "h0", "2001B"), ("h3", "h0", "5kB"), ("h4", "h0", "90kB")]
+    result = run(rows, engine, scheme)
     data = rows_of(result, "data", "arrived", "h0")
     first = data[data["psn"] == 0].sort_values("message")["priority"] - DATA_CLASS
     assert first.tolist() == [0, 1, 1, 2]

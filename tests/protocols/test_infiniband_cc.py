@@ -97,9 +97,8 @@ def test_recovery_is_linear_in_the_index(engine):
 def test_the_delay_between_packets(engine):
     """A message that starts at index 34 (multiplier 4): its packets start five packet times apart."""
     work = rdmacc.messages([("h0", "h1", 10_000)])
-    result = rdmacc.simulate(
-        rdmacc.star(2, rate="40Gbps"), work, rdmacc.scheme("infiniband-cc", least=34), engine=engine
-    )
+    scheme = rdmacc.scheme("infiniband-cc", least=34)
+    result = rdmacc.simulate(rdmacc.star(2, rate="40Gbps"), work, scheme, engine=engine)
     check_finished(result)
     t = transmission(WIRE, LINE)
     assert result.flows["fct_ps"][0] == 9 * 5 * t + 2 * (t + us(1))

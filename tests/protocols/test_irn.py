@@ -160,9 +160,8 @@ ONE_WAY, BACK = 2 * (T + DELAY), 2 * (T_ACK + DELAY)
 def simulate(engine, packets, faults=(), delay=DELAY, seed=0, **changes):
     work = rdmacc.messages([("h0", "h1", packets * 1000)])
     scheme = rdmacc.preset("irn-2018")["irn"].replace(**changes)
-    return rdmacc.simulate(
-        rdmacc.star(2, rate=RATE, delay=delay), work, scheme, engine=engine, faults=list(faults), seed=seed
-    )
+    graph = rdmacc.star(2, rate=RATE, delay=delay)
+    return rdmacc.simulate(graph, work, scheme, engine=engine, faults=list(faults), seed=seed)
 
 
 def test_one_loss_costs_one_retransmission(engine):

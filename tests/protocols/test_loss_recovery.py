@@ -296,9 +296,7 @@ def run_messages(engine, name, loss, count, size, **changes):
     work = rdmacc.messages([("h0", "h1", size, 0, None, (i - 1,) if i else ()) for i in range(count)])
     faults = [Loss(data=loss, control=loss, links=(("h0", "s0"), ("h1", "s0")))]
     scheme = rdmacc.scheme(name, **changes)
-    result = rdmacc.simulate(
-        rdmacc.topology.igbn_pair(), work, scheme, engine=engine, seed=1, faults=faults, progress=False
-    )
+    result = rdmacc.simulate(rdmacc.topology.igbn_pair(), work, scheme, engine=engine, seed=1, faults=faults)
     alone = int(result.flows["ideal_fct_ps"][0]) + BACK
     end = int((result.flows["start_ps"] + result.flows["fct_acked_ps"]).max())
     return count * alone / end, result

@@ -87,9 +87,7 @@ def test_a_timeline_shows_who_computes_sends_and_waits(engine, tmp_path):
         {"src": "h1", "duration": "2us", "after": 1},
     ]
     work = rdmacc.messages(rows)
-    result = rdmacc.simulate(
-        rdmacc.star(2), rdmacc.workload.job(work, name="a"), "line-rate", engine=engine, progress=False
-    )
+    result = rdmacc.simulate(rdmacc.star(2), rdmacc.workload.job(work, name="a"), "line-rate", engine=engine)
     come = 4 + result.flows["fct_us"][0]
     axes = result.plot.step()
     spans = [

@@ -65,9 +65,7 @@ def test_names_of_one_type_stay_as_they_are():
 def test_names_of_mixed_types_become_strings(engine, tmp_path):
     graph = nx.relabel_nodes(rdmacc.star(3), {"h1": 1, "h2": ("rack", 2)})
     work = rdmacc.messages([(1, "h0", "1kB"), (("rack", 2), "h0", "1kB")])
-    result = rdmacc.simulate(
-        graph, work, "dcqcn", engine=engine, probes=[probes.queue("s0", ("rack", 2))], progress=False
-    )
+    result = rdmacc.simulate(graph, work, "dcqcn", engine=engine, probes=[probes.queue("s0", ("rack", 2))])
     back = rdmacc.load(result.save(tmp_path))
     assert back.flows["src"].tolist() == ["1", "('rack', 2)"]
     assert back.plot.queues().get_lines()

@@ -394,9 +394,8 @@ def test_a_packet_is_deflected_to_another_switch_over_a_working_link(number, lin
 
 
 WITHOUT, WITH = SimpleNamespace(tick_ps=0), SimpleNamespace(tick_ps=1000)
-EVENTS = st.tuples(
-    st.integers(0, LAST_ORDER), st.integers(START >> RANK_SHIFT, PROBE >> RANK_SHIFT), st.integers(0, 2**28 - 1)
-)
+CLASSES = st.integers(START >> RANK_SHIFT, PROBE >> RANK_SHIFT)
+EVENTS = st.tuples(st.integers(0, LAST_ORDER), CLASSES, st.integers(0, 2**28 - 1))
 LAST = LAST_ORDER, PROBE >> RANK_SHIFT, 2**28 - 1
 
 

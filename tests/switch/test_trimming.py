@@ -97,10 +97,8 @@ def test_unscheduled_bursts_do_not_harm_scheduled_packets(engine, count):
     rows = [(f"h{i + 1}", "h0", 20_000) for i in range(count) if i % 2]
     rows = [row for pair in zip([("h9", "h10", 1)] * len(rows), rows) for row in pair]  # odd rows send bursts
     rows[0] = ("h9", "h0", 20_000)
-    watch = probes.queue("s0", "h0", None)
-    result = rdmacc.simulate(
-        spokes(["10Gbps"] * 11), rdmacc.messages(rows), scheme, engine=engine, until="40us", probes=[watch]
-    )
+    graph, watch = spokes(["10Gbps"] * 11), probes.queue("s0", "h0", None)
+    result = rdmacc.simulate(graph, rdmacc.messages(rows), scheme, engine=engine, until="40us", probes=[watch])
     port = result.ports.set_index("port").loc["s0->h0"]
     assert max(value for _, value in samples(result, watch.name)) <= 6_000 + WIRE * 20
     assert port["dropped_packets"] > 0

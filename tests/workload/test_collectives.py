@@ -544,8 +544,7 @@ def test_exchange_between_gpus_of_a_node_takes_its_closed_form():
     alone, shared = (
         TrainingStep(model=SMALL, sequence=256, tensor=tensor, nccl=nccl, flops=1e12 / tensor) for tensor in (1, 4)
     )
-    one, other = (
-        work[work["src"] == "h0"]["duration_ps"].sum() for work in (alone.workload(GPUS), shared.workload(GPUS))
-    )
+    works = alone.workload(GPUS), shared.workload(GPUS)
+    one, other = (work[work["src"] == "h0"]["duration_ps"].sum() for work in works)
     step_ps = nccl.inner_delay_ps + shared.activation_bytes / 4 * 8e12 / nccl.inner_rate_bps
     assert other - one == pytest.approx(4 * SMALL.layers * 2 * 3 * step_ps, rel=1e-6)

@@ -109,8 +109,6 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("make", "text"), MISTAKES, ids=[f"{number} {text}" for number, (_, text) in enumerate(MISTAKES)]
-)
+@pytest.mark.parametrize(("make", "text"), MISTAKES, ids=[f"{i} {text}" for i, (_, text) in enumerate(MISTAKES)])
 def test_a_mistake_is_named(make, text):
     refused(make, text)
