@@ -125,7 +125,7 @@ class LinkDown(Named):
     at_ps : quantity of time
         When it fails.
     until_ps : quantity of time, optional
-        When it comes back; default: never.
+        When it recovers; default: never.
     convergence_ps : quantity of time
         How long routes take to converge, after the failure and after the repair. Default: no time.
     """

@@ -50,7 +50,7 @@ class CongestionControl(Base):
     `until`. An agent observes these numbers for each sending host, in the order of `hosts`:
 
     =========  ========================================================================================
-    active     messages under way
+    active     messages in progress
     rate       mean rate of their queue pairs, divided by the host's line rate; 0 without any
     goodput    payload that arrived from the host in the last step, divided by what its link can carry
     queue      longest queue in front of any of its receivers, divided by line rate times base RTT

@@ -65,7 +65,7 @@ def run(engine: str, is_checked: bool, **changes: Any) -> rdmacc.Simulation:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", CHANGES)
-def test_handlers_see_choices_vectors_and_what_is_off_alike_on_both_engines(changes):
+def test_both_engines_show_handlers_the_same_choices_vectors_and_disabled_parameters(changes):
     simulation = run("compiled", False, **changes)
     assert first_difference(simulation.plan) == ""
     assert run("compiled", True, **changes).now_ps == simulation.now_ps == run("simpy", True, **changes).now_ps

@@ -159,7 +159,7 @@ def test_wrong_rules(make, match):
         rdmacc.leaf_spine(2, 3, 2), rdmacc.rcc_multi_bottleneck(),
     ],
 )  # fmt: skip
-def test_the_largest_round_trip_is_that_of_all_pairs(graph):
+def test_the_largest_round_trip_is_over_all_pairs(graph):
     graph.edges[next(iter(graph.edges))]["delay_ps"] = us(7)
     fabric = Fabric.from_graph(graph)
     hosts = fabric.hosts.astype(np.int64)

@@ -134,7 +134,7 @@ def simulate_many(
     network : Graph
         The network.
     workloads : DataFrame, Schedule, Recipe or iterable of these
-        One workload, or several; a generator is read as the runs go on.
+        One workload, or several; a generator is read as the runs proceed.
     schemes : str, Scheme or iterable
         One scheme, or several.
     seeds : int or iterable of int

@@ -47,7 +47,7 @@ def fail(monkeypatch, capsys, *arguments):
         (("schemes", "dcqcn", "--preset", "hpcc-ns3"), "300 us"), (("notebooks", "my own"), "jupyter lab 'my own'"),
     ],
 )  # fmt: skip
-def test_a_command_prints_what_is_asked(tmp_path, monkeypatch, arguments, words):
+def test_a_command_prints_the_requested_output(tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     assert words in invoke(*arguments)
 
@@ -148,7 +148,7 @@ def test_a_closed_pipe_is_not_an_experiments_failure():
     assert not failures.names
 
 
-def test_closed_streams_are_no_error(monkeypatch):
+def test_closed_streams_are_not_an_error(monkeypatch):
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(f"sys.{name}", None)
     monkeypatch.setattr("sys.argv", ["rdmacc", "schemes"])
@@ -175,7 +175,7 @@ def test_closed_streams_are_no_error(monkeypatch):
         ["bench", "--only", "a", "--threads", "2"],
     ],
 )
-def test_an_option_that_would_have_no_effect_is_an_error(arguments):
+def test_an_option_without_effect_is_an_error(arguments):
     error = runner.invoke(app, arguments).exception
     assert isinstance(error, ConfigError)
     assert f"{arguments[-2]} = " in str(error)
@@ -233,7 +233,7 @@ def test_an_interrupt_prints_no_traceback(tmp_path, tiny, monkeypatch):
     assert "interrupted; finished points are kept" in outcome.stderr
 
 
-def test_plot_draws_what_is_stored(tmp_path, monkeypatch, capsys):
+def test_plot_draws_stored_results(tmp_path, monkeypatch, capsys):
     error = fail(monkeypatch, capsys, "plot", "dart.fig4", "--store", tmp_path)
     assert "2 of 3 missing" in error or "3 of 3 missing" in error
     assert "`rdmacc run dart.fig4 --scale quick`" in error

@@ -27,7 +27,7 @@ def test_all_runs_are_equal_and_the_command_says_so():
     assert f"digest `{digest}`" in (Path(__file__).parents[2] / "docs" / "artifact.md").read_text()
 
 
-def test_an_error_is_part_of_what_must_be_equal():
+def test_errors_must_be_equal_too():
     stuck = rdmacc.Scenario(network=ring(5), workload=clockwise(5, 2), scheme="line-rate")
     found = determinism.determinism(stuck)
     assert found.found == []

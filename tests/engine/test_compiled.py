@@ -288,7 +288,7 @@ def arguments():
     return values, values > 0.5, 20, 3.0, np.zeros(20, np.int64), np.zeros(20)
 
 
-def test_it_computes_what_python_does():
+def test_it_computes_the_same_as_python():
     for_python, for_machine = arguments(), arguments()
     ranked(*for_python)
     call_on_arrays(ranked, *for_machine)

@@ -40,7 +40,7 @@ LEAF_SPINE = {
 }
 
 
-def test_engines_make_the_same_trace_when_a_port_fails_for_which_others_are_paused():
+def test_engines_make_the_same_trace_when_a_port_fails_while_others_are_paused_for_it():
     """Dropping its packets frees buffer space, so RESUME frames go out in between."""
     both(
         network=rdmacc.star(5, buffer="800kB"),
@@ -139,7 +139,7 @@ def sent_again(result: Result) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=4))
-def test_retransmissions_are_what_the_trace_shows_twice(name: str) -> None:
+def test_retransmissions_are_packets_that_appear_twice_in_the_trace(name: str) -> None:
     work = rdmacc.incast(_HOSTS[1:], _HOSTS[0], "60kB")
     faults = [Loss(data=0.02, control=0.02)]
     counts = []

@@ -125,7 +125,7 @@ def test_shares_of_the_published_counts():
 
 
 def test_the_closed_form_of_go_back_0():
-    """Without loss nothing is lost; until 4096 packets arrive in a row takes ((1 - p)^-n - 1) / p packets."""
+    """Without loss nothing is wasted; 4096 packets in a row take ((1 - p)^-n - 1) / p packets."""
     free, often = closed_form("go-back-0", 1, [0.0, 5e-4])
     assert free == 1.0
     assert often == pytest.approx(4096 * 5e-4 / ((1 - 5e-4) ** -4096 - 1), rel=0.03)

@@ -25,7 +25,7 @@ GROUP = ROUTERS * HOSTS
 
 @pytest.mark.parametrize("traffic", TRAFFICS)
 @pytest.mark.parametrize("routing", ["minimal", "Valiant"])
-def test_closed_forms_are_what_all_paths_give(traffic, routing):
+def test_closed_forms_equal_a_sum_over_all_paths(traffic, routing):
     """All pairs of hosts and every third group, with equal weights: the busiest link, and the links on a path."""
     graph = topology.dragonfly(ROUTERS, HOSTS, GLOBAL_LINKS)
     names = topology.hosts(graph)

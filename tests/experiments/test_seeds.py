@@ -97,7 +97,7 @@ def test_without_chance_there_is_one_run(tmp_path):
     assert checks[["seeds_judged", "seeds_held"]].to_numpy().tolist() == [[1, 1]]
 
 
-def test_points_that_no_seed_changes_are_computed_once(tmp_path):
+def test_points_independent_of_the_seed_are_computed_once(tmp_path):
     found = swept(Unmoved(), tmp_path, 3)
     assert len(found.points) == 6
     assert len(list(tmp_path.rglob("*.parquet"))) == 2

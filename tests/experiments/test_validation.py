@@ -33,7 +33,7 @@ def pairs(name):
     return list(zip(work["src"], work["dst"], strict=True))
 
 
-def test_the_matrices_are_those_of_the_simulator():
+def test_the_matrices_match_the_simulator():
     """As documented there: perm_1024n starts 334-395, 404-414, 135-874; 14 pairs in three words each."""
     assert pairs(f"{PERMUTATION}, nscc")[:3] == [("h334", "h395"), ("h404", "h414"), ("h135", "h874")]
     small = pairs(f"{SMALL_PERMUTATION}, nscc")

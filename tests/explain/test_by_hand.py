@@ -161,7 +161,7 @@ def test_every_hop_counts(engine):
     assert why.events["place"].nunique() == 3
 
 
-def test_an_m_d_1_queue_takes_what_the_formula_says(engine):
+def test_an_m_d_1_queue_takes_the_time_of_the_formula(engine):
     """Single packets from 50 hosts arrive at random; each queues until those before it have left (Lindley).
 
     In the long run that is rho / 2 (1 - rho) transmissions on average (Pollaczek and Khinchine).

@@ -29,7 +29,7 @@ def words(why):
     return " ".join(str(why).split())
 
 
-def test_marked_packets_are_those_that_the_trace_shows(dctcp):
+def test_marked_packets_are_those_in_the_trace(dctcp):
     trace = incast(trace=True).packet_trace
     marked = trace[(trace["what"] == "sent") & (trace["kind"] == "data") & trace["ce"] & (trace["message"] == 3)]
     causes = dctcp.explain(3).causes
@@ -98,7 +98,7 @@ def test_stacked_bars_sum_to_the_mean_slowdown():
     refused(lambda: incast(until="3us").plot.time_spent(), "flows = 0: must be delivered")
 
 
-def test_a_trimmed_packet_is_attributed_to_its_nak_despite_others_in_between():
+def test_a_trimmed_packet_is_attributed_to_its_nak_despite_packets_in_between():
     work = rdmacc.incast(["h1", "h4", "h5", "h6", "h7"], "h0", "200kB")
     network = rdmacc.leaf_spine(2, 2, 4)
     result = rdmacc.simulate(network, work, "ndp", engine="simpy", explain=True)

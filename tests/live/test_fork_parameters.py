@@ -24,7 +24,7 @@ def alike(one: rdmacc.Result, other: rdmacc.Result) -> None:
 RED = {"kmin_bytes": "2kB", "kmax_bytes": "9kB", "pmax": 0.8}
 
 
-def test_parameters_from_the_start_are_those_of_a_run_with_them(engine):
+def test_parameters_changed_at_the_start_equal_a_run_with_them(engine):
     changed = rdmacc.scheme("dcqcn").replace(**RED)
     whole = rdmacc.simulate(network(), work(3), changed, engine=engine)
     simulation = rdmacc.Simulation(network(), work(3), "dcqcn", engine=engine)

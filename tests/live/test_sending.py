@@ -135,7 +135,7 @@ def test_both_engines_and_all_ways_to_await_ends_agree():
     assert all(now_ps == end.delivered_ps + 1 for end, now_ps in ends[0])
 
 
-def test_a_completion_before_until_or_none(engine):
+def test_next_completion_returns_none_after_until(engine):
     simulation = rdmacc.Simulation(network(), open_work(), "dcqcn", engine=engine)
     assert simulation.next_completion() is None
     simulation.send("h1", "h0", "30kB")

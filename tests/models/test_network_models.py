@@ -143,7 +143,7 @@ def test_a_message_alone_takes_its_ideal_time():
     assert table["slowdown"].to_numpy() == pytest.approx(1.0, abs=1e-9)
 
 
-def test_messages_of_a_queue_pair_go_one_after_the_other():
+def test_messages_of_a_queue_pair_go_one_after_another():
     """As packets do; on separate queue pairs, both would end last."""
     net, size = rdmacc.star(2), 1_000_000
     work = rdmacc.messages([("h0", "h1", size)] * 3).assign(queue_pair=[7, 7, 7])

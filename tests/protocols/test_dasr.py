@@ -278,7 +278,7 @@ def test_the_rate_is_the_share_of_the_receivers_line(line, peer, rate):
     assert sender.rate_bps == min(line, peer)
 
 
-def test_messages_start_at_line_rate_unless_told_otherwise():
+def test_messages_start_at_line_rate_by_default():
     qp, sender = make_sender()
     Dasr.on_ack(qp, sender, shared(0.1))
     qp.active_messages = 2
@@ -296,7 +296,7 @@ def test_messages_start_at_line_rate_unless_told_otherwise():
     assert sender.rate_bps == LINE  # once
 
 
-def test_the_announcement_has_its_size():
+def test_the_announcement_adds_its_size():
     """2 B per sender, in the first packet of a group's message: 20 senders and 2 kB make 2%."""
     params, message, packet = Dasr(), Message(), packet_with(Dasr.Header)
     message.group, message.group_size = 3, 20

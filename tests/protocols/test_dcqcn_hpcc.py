@@ -128,7 +128,7 @@ def test_invariants_of_any_sequence(events):
         assert (sender.decrease_timer_ps < NEVER) == bool(sender.is_notified)
 
 
-def test_no_cnp_packets_and_the_first_cut_on_time(engine):
+def test_there_are_no_cnps_and_the_first_cut_is_on_time(engine):
     """Two to one: the first marked packet's ACK starts the decrease check, which halves the rate 4.001 us later."""
     scheme = rdmacc.scheme("dcqcn-hpcc").replace(kmin_bytes=WIRE, kmax_bytes=WIRE)
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "2MB")

@@ -185,7 +185,7 @@ def test_a_lost_packet_is_requested_after_the_interval(engine):
 
 
 @pytest.mark.parametrize(("granted", "end"), [(2, None), (6, 6), (9, 9), (14, 9)])
-def test_a_resend_asks_for_no_more_than_was_granted(granted, end):
+def test_a_resend_requests_at_most_the_granted_packets(granted, end):
     """Nor for more than the message has, although packets requested again are granted beyond its end."""
     message, transfer, reply = Message(), Homa.Transfer(), packet_with(Homa.Header)
     message.packets, transfer.granted_packets, transfer.held = 9, granted, bytearray(9)

@@ -229,7 +229,7 @@ def test_pauses_take_transmission_time_when_compiled():
     assert ends[43] != ends[1500]
 
 
-def test_replies_wait_in_a_class_of_their_own_at_the_nic_only(engine):
+def test_replies_have_a_separate_class_only_at_the_nic(engine):
     """On the wire and in switches they are data. If they share its class in the NIC too, a pause of data stops them."""
     graph = rdmacc.star(10, rate="10Gbps", buffer="1MB")
     work = workload.messages([(f"h{i}", "h9", 400_000) for i in range(8)] + [("h8", "h0", 10_000, "500us")])

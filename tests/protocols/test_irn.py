@@ -55,7 +55,7 @@ def test_at_most_the_cap_is_in_flight():
     assert not sender.can_send
 
 
-def test_only_what_is_missing_is_sent_again():
+def test_only_missing_packets_are_sent_again():
     sender = Sender(20, recovery=Irn)
     for _ in range(8):
         sender.send()
@@ -70,7 +70,7 @@ def test_only_what_is_missing_is_sent_again():
     assert [psn for psn in range(1, 8) if has_bit(sender.transfer.sacked, psn)] == [2, 5, 6]
 
 
-def test_recovery_ends_when_what_was_sent_before_it_is_acknowledged():
+def test_recovery_ends_when_earlier_packets_are_acknowledged():
     sender = Sender(20, recovery=Irn)
     for _ in range(4):
         sender.send()
@@ -126,7 +126,7 @@ def test_the_short_timeout_is_for_few_packets():
         max_size=80,
     )
 )
-def test_bytes_in_flight_are_what_is_neither_acknowledged_nor_chosen_again(steps):
+def test_bytes_in_flight_exclude_packets_acknowledged_or_chosen_again(steps):
     sender = Sender(12, 300, Irn, bdp_cap_packets=5)
     message, transfer = sender.message, sender.transfer
     for now, (what, psn, sack) in enumerate(steps):
@@ -192,7 +192,7 @@ def test_the_cap_limits_the_rate(engine, rtt_us, gbps):
 
 
 @pytest.mark.parametrize("loss", [1e-3, 1e-2])
-def test_random_loss_costs_what_is_lost_and_the_timeouts(engine, loss):
+def test_random_loss_costs_lost_packets_and_timeouts(engine, loss):
     packets = 20_000
     result = simulate(engine, packets, [Loss(data=loss, links=(("h0", "s0"),))], seed=3)
     check_conservation(result)

@@ -35,7 +35,7 @@ def test_packets_after_a_loss_are_refused(engine):
     assert result.flows["status"].tolist() == ["finished"]
 
 
-def test_remaining_marks_are_those_that_dasr_has_not_suppressed(engine):
+def test_remaining_marks_are_those_not_suppressed_by_dasr(engine):
     """The meters change nothing else."""
     graph = rdmacc.star(9, rate="10Gbps")
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")

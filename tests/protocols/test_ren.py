@@ -170,7 +170,7 @@ def test_read_literally_all_flows_die(engine):
     assert (result.flows["status"] != "finished").all()
 
 
-def test_a_probe_revives_what_was_cancelled(engine):
+def test_a_probe_revives_cancelled_flows(engine):
     _, _, use, result = burst(engine, "ren-literal-unsafe", "10MB", probe_ps="1ms", until_rtts=140)
     assert use[80:].mean() > 0.05
     assert result.transfers["over_grants"].min() > 0

@@ -64,7 +64,7 @@ def test_the_rate_after_samples(rtts, last, rate, changes, after):
     assert paper(rtts, rate, last=last, **changes)[-1] == pytest.approx(after, rel=1e-5)
 
 
-def test_the_patch_has_its_fixed_point():
+def test_the_patched_law_has_a_fixed_point():
     """With gradient 0, RTT = T_low (1 + delta / (beta R)) keeps the rate."""
     rtt = 50 * (1 + 10e6 / (0.008 * 5e9))
     assert rtt == pytest.approx(62.5)

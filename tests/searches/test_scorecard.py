@@ -82,7 +82,7 @@ def test_a_line_shows_the_changed_parameters():
     assert Case().line("dcqcn") == 'rdmacc.Case().run("dcqcn")'
 
 
-def test_a_search_can_continue_from_another_ones_runs():
+def test_a_search_can_continue_from_the_runs_of_another():
     space = {"senders": (1, 12), "size_bytes": ("1kB", "32kB")}
     both = rdmacc.search("dcqcn", space, ["peak queue", "Jain"], budget=8, sampler="random", progress=False)
     found = rdmacc.search("dcqcn", space, "Jain", budget=4, after=both, progress=False)

@@ -91,7 +91,7 @@ def test_a_bar_or_a_point_has_a_line_over_its_range(draw, segments):
     assert [part for lines in added for part in np.round(lines.get_segments(), 2).tolist()] == segments
 
 
-def test_a_staircase_has_a_band_in_steps_and_dots_elsewhere_are_added():
+def test_a_staircase_has_a_stepped_band_and_dots_elsewhere_are_added():
     figures = []
     for value in (1.0, 2.0):
         figure, ax = plt.subplots()

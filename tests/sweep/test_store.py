@@ -275,7 +275,7 @@ def test_a_store_that_cannot_be_a_folder_is_refused(given):
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".hidden", "", "a\0b", "x" * 201, "..", 5, None])
-def test_a_name_that_leads_elsewhere_is_refused(store, name):
+def test_a_name_that_points_outside_is_refused(store, name):
     assert refused(lambda: store.path(name, "abc")).field == "experiment"
     assert refused(lambda: store.path("dart.fig1", name)).field == "key"
 

@@ -64,7 +64,7 @@ def test_each_visit_has_its_own_entry():
     assert table.route(1, 2, tokens=3)[0] == 9  # the end packet's first pass did not free this
 
 
-def test_eight_entries_and_no_more():
+def test_at_most_eight_entries():
     table = Table()
     assert [table.route(n, 0)[0] for n in range(10)] == [7] * 8 + [None] * 2
     table.route(3, 2)

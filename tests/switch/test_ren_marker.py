@@ -98,7 +98,7 @@ def test_alternate_budgets_skip_the_period_after_marks():
     assert seen == [50, 0, 50, 0]
 
 
-def test_a_period_without_packets_is_no_sample():
+def test_a_period_without_packets_does_not_count_as_a_sample():
     """A port's first packet has none before it; the first after a silence follows a gap, the next ones do not."""
     bench = Bench()
     assert bench.leave(bench.join(0), 0) == FULL

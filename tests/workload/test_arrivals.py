@@ -39,7 +39,7 @@ def by_hand(fabric, weights):
 
 
 @given(networks(), st.booleans(), st.data())
-def test_shares_are_those_of_every_pair_by_hand(graph, is_incast, data):
+def test_shares_equal_a_sum_over_pairs_by_hand(graph, is_incast, data):
     names = topology.hosts(graph)
     some = st.lists(st.sampled_from(names), min_size=1, unique=True)
     senders, receivers = data.draw(some), data.draw(some)

@@ -271,7 +271,7 @@ def test_validate_finds_cycles_as_networkx_does(fabric, edges):
     assert all(graph.has_edge(*edge) for edge in pairwise(circle))
 
 
-# Workloads in files come back as written, by hand and at random
+# Round trips through files
 
 
 FILES = {"csv": (workload.to_csv, workload.from_csv), "parquet": (workload.to_parquet, workload.from_parquet)}
