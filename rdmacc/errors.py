@@ -142,7 +142,7 @@ def written(path: object, kind: str = "file") -> Iterator[None]:
     """Turn an error of the system, or of the encoding, into a ConfigError that names the file, or the folder."""
     try:
         yield
-    except (OSError, UnicodeEncodeError) as error:
+    except (OSError, UnicodeEncodeError, ImportError) as error:
         raise ConfigError(
             "path" if kind == "file" else kind, str(path), f"a {kind} that can be written ({error})"
         ) from None

@@ -19,6 +19,7 @@ in a profile) are ignored, and so are recorded start times.
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,12 +90,12 @@ def from_chakra(
     """
     folder, prefix = Path(path).parent, Path(path).name
     pattern = re.compile(re.escape(prefix) + r"\.(\d+)\.et")
-    found = {
-        int(match[1]): one
-        for one in (folder.iterdir() if folder.is_dir() else ())
-        if (match := pattern.fullmatch(one.name))
-    }
-    if Path(path).is_file() and not found and unzipped(path, read_bytes(path)).lstrip()[:1] in (b"{", b"["):
+    try:
+        names, is_file = os.listdir(folder) if folder.is_dir() else [], Path(path).is_file()
+    except OSError as error:  # such as a name that is too long
+        raise ConfigError("file", str(path), f"the prefix of files that can be read ({error})") from None
+    found = {int(match[1]): folder / name for name in names if (match := pattern.fullmatch(name))}
+    if is_file and not found and unzipped(path, read_bytes(path)).lstrip()[:1] in (b"{", b"["):
         allowed = "the prefix of Chakra's .et files, which chakra_trace_link and chakra_converter make of JSON traces"
         raise ConfigError("file", f"{path}, a JSON trace", allowed)
     if sorted(found) != list(range(len(found))) or not found:

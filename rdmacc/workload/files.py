@@ -21,9 +21,13 @@ from rdmacc.typed import typed
 from rdmacc.workload.columns import is_list, is_missing, row_error, split_ids
 from rdmacc.workload.frame import COLUMNS, COMPUTATION_COLUMNS, messages
 from rdmacc.workload.paths import PATH_COLUMNS, node_names
+from rdmacc.workload.schedule import COLLECTIVE_COLUMNS
 
 _COMPRESSION_ERRORS = (EOFError, ImportError, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
-_NAMES = (*COLUMNS, *COMPUTATION_COLUMNS, "size", "start", "delay", "duration", *PATH_COLUMNS)
+_NAMES = (
+    *COLUMNS, *COMPUTATION_COLUMNS, "size", "start", "delay", "duration", "priority", "in_turn", *PATH_COLUMNS,
+    "queue_pair", *COLLECTIVE_COLUMNS, "job",
+)  # fmt: skip
 
 
 def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFrame:
@@ -31,9 +35,10 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
 
     The header names the columns: ``src``, ``dst``, ``size_bytes`` (or ``size``), and any of ``message``, ``start_ps``
     (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``, ``delay_ps`` (or
-    ``delay``; a time for each id in ``after``), ``duration_ps`` (or ``duration``), ``path`` and ``ack_path`` (nodes,
-    separated by spaces). Sizes and times may have units. Your own columns are kept if you name them in `others`; any
-    other column is an error, because a misspelt one would otherwise be ignored.
+    ``delay``; a time for each id in ``after``), ``duration_ps`` (or ``duration``), ``priority``, ``in_turn``, ``path``
+    and ``ack_path`` (nodes, separated by spaces), and those of collectives and jobs that `to_csv` writes. Sizes and
+    times may have units. Your own columns are kept if you name them in `others`; any other column is an error, because
+    a misspelt one would otherwise be ignored.
 
     Parameters
     ----------

@@ -696,6 +696,7 @@ CASES = {
     "hpcc: delay": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("1us", "1e999999us")),
     "hpcc: start beyond time": lambda f: hpcc(f, FLOW.replace(" 2\n", " 1e25\n"), SMALL_STAR),
     "chakra: zipped": lambda f: chakra(f, gzip.compress(bytes(9 * 10**7))),
+    "chakra: name": lambda _: rdmacc.from_chakra("x" * 300),
     "chakra: message": lambda f: chakra(f, NODE_OF_5_GIB),
     "graphml: hosts": lambda f: graphml(f, delay="1us", hosts=MANY),
     "node-link: digits": lambda f: node_link(f, f'{{"nodes": [{{"id": {DIGITS}}}], "edges": []}}'),

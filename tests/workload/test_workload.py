@@ -317,6 +317,13 @@ def test_labels_and_extra_columns_survive_a_round_trip(tmp_path, kind):
     assert back["group"].tolist() == [pd.NA, 3]
 
 
+@both
+def test_columns_with_a_meaning_come_back_without_being_named(tmp_path, kind):
+    ring = nccl.all_reduce(["h0", "h1"], "4kB")
+    frame = jobs(["h0", "h1"], {"a": ring}).assign(priority=4, in_turn=True)
+    pd.testing.assert_frame_equal(there_and_back(frame, kind, tmp_path), frame, check_dtype=False)
+
+
 def test_parquet_files_of_other_programs(tmp_path):
     path = tmp_path / "trace.parquet"
     table = pa.table({"src": ["h0", "h1"], "dst": ["h1", "h0"], "size": ["1kB", "2kB"], "start": ["0us", "1us"]})
