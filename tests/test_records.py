@@ -101,8 +101,6 @@ def test_defaults_fit_their_columns():
             assert np.all(row[field.name] == field.default)
 
 
-# After a run
-
 LIMITS = {"i8": 2**63, "i4": 2**31, "i1": 2**7}
 
 

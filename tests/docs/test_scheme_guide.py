@@ -55,9 +55,8 @@ def test_the_interface_lists_every_hook_and_what_it_may_write_of_a_packet():
 
 def test_the_guide_lists_every_scheme_and_handlers_that_exist():
     """docs/schemes/README.md: each registered scheme has one page, which names only existing handlers."""
-    rows = re.findall(
-        r"^\| \[.*\]\((\w+\.md)\) \| (.*?) \|", (DOCS / "schemes" / "README.md").read_text(), re.MULTILINE
-    )
+    readme = (DOCS / "schemes" / "README.md").read_text()
+    rows = re.findall(r"^\| \[.*\]\((\w+\.md)\) \| (.*?) \|", readme, re.MULTILINE)
     schemes = {page: re.findall(r"`([\w-]+)`", names) for page, names in rows}
     assert sorted(name for names in schemes.values() for name in names) == sorted(SCHEMES)
     for page, names in schemes.items():

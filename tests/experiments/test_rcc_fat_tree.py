@@ -69,9 +69,8 @@ def test_a_lone_flow_takes_as_long_as_its_bytes(scheme):
 def test_a_point_measures_what_happened():
     point = FatTreeCase("rcc", "web_search", 0.7).point("quick", 0)
     result = point.scenario.run()
-    row = wide(assemble({point.name: experiment("rcc.fig9").measure(point, result)}, {point.name: point.labels})).iloc[
-        0
-    ]
+    rows = experiment("rcc.fig9").measure(point, result)
+    row = wide(assemble({point.name: rows}, {point.name: point.labels})).iloc[0]
     flows = result.flows[result.flows["start_ps"] >= ms(0.08)]
     assert row["all flows"] == len(flows) > 50
     assert row["all mean"] == pytest.approx(flows["fct_ps"].astype(float).mean())

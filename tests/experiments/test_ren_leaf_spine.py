@@ -65,9 +65,8 @@ def test_a_point_measures_what_happened(scheme):
     """Every message finishes, and the numbers match the flows."""
     point = LeafSpineCase(scheme, "hadoop", 0.7).point("quick", 0)
     result = point.scenario.run()
-    row = wide(assemble({point.name: experiment("ren.fig17").measure(point, result)}, {point.name: point.labels})).iloc[
-        0
-    ]
+    rows = experiment("ren.fig17").measure(point, result)
+    row = wide(assemble({point.name: rows}, {point.name: point.labels})).iloc[0]
     flows = result.flows
     fct = flows["fct_ps"].astype(float)
     short, long = flows["size_bytes"] <= 100_000, flows["size_bytes"] > 1_000_000

@@ -119,15 +119,11 @@ def test_packets_agree_with_the_fluid_if_marked_on_leaving(flows):
     assert table.loc["largest rate", "relative"] < 1 / 3
 
 
-# TIMELY has no fixed point, patched TIMELY one
-
-
 @pytest.mark.parametrize("flows", [2, 4, 8])
 def test_patched_settles_at_its_fixed_point(flows):
     start = 1.0 / flows
-    table = PatchedTimelyFluid(
-        flows=flows, start_first=start, start=start, duration_ps="60ms", step_ps="4us"
-    ).evaluate()
+    fluid = PatchedTimelyFluid(flows=flows, start_first=start, start=start, duration_ps="60ms", step_ps="4us")
+    table = fluid.evaluate()
     for quantity in ("queue_bytes", "rate_bps"):
         assert table.loc[quantity, "integrated"] == pytest.approx(table.loc[quantity, "fixed_point"], rel=0.01)
 
@@ -160,14 +156,10 @@ def test_at_zero_gradient_any_split_is_stationary():
     st.sampled_from([TimelyFluid, PatchedTimelyFluid]),
 )  # fmt: skip
 def test_rates_and_queue_are_never_negative_timely(flows, first, other, segment, kind):
-    frame = kind(
-        flows=flows, start_first=first, start=other, segment_bytes=segment, duration_ps="5ms", step_ps="5us"
-    ).solve()
+    starts = {"start_first": first, "start": other}
+    frame = kind(flows=flows, segment_bytes=segment, duration_ps="5ms", step_ps="5us", **starts).solve()
     assert (frame[["queue_bytes", "rate_first_bps", "rate_other_bps"]] >= 0).all(axis=None)
     assert (frame[["rate_first_bps", "rate_other_bps"]] <= 10e9 * (1 + 1e-12)).all(axis=None)
-
-
-# RCP's fluid model
 
 
 @pytest.mark.parametrize(("flows", "joining"), [(1, 1), (4, 4), (8, 0)])
@@ -194,9 +186,6 @@ def test_packets_settle_as_the_fluid_does(engine, beta):
     by_equation, by_packets = (one.index[abs(one / 5e9 - 1) > 0.1].max() - model.join_ps for one in rates)
     assert by_packets == pytest.approx(by_equation, rel=0.25)
     assert queue.max() == pytest.approx(0.75 * fluid["queue_bytes"].max(), rel=0.1)
-
-
-# Delay differential equations
 
 
 def test_method_of_steps_is_exact_for_polynomials():

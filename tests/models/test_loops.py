@@ -132,9 +132,8 @@ def test_where_the_margin_is_negative_the_queue_oscillates(changes):
 
 @given(st.floats(0.1, 4.0), st.floats(0.1, 4.0), st.integers(1, 20), st.sampled_from([0.0, 0.5, 1.0]), gains, gains)
 def test_windows_and_queue_are_never_negative_and_ratios_stay(first, other, flows, delay, kp, kd):
-    fluid = RccFluid(
-        flows=flows, start_first=first, start=other, feedback_rtts=delay, kp=kp, kd=kd, duration_ps="100us"
-    )
+    starts = {"start_first": first, "start": other}
+    fluid = RccFluid(flows=flows, feedback_rtts=delay, kp=kp, kd=kd, duration_ps="100us", **starts)
     frame = fluid.solve()
     assert (frame[["queue_bytes", "window_first_bytes", "window_other_bytes", "utilisation"]] >= 0).all(axis=None)
     assert (frame["utilisation"] <= 1 + 1e-9).all()

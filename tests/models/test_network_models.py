@@ -227,9 +227,6 @@ def test_the_record_is_current():
         assert part[column].tolist() == pytest.approx(rows[column].tolist(), abs=1e-3)
 
 
-# The fair share of a receiver's link
-
-
 def test_shares_and_fct_by_hand():
     model = FairShare(senders=3, message_bytes="10kB", line_bps="10Gbps", delay_ps="5us")
     assert model.n == 4
@@ -241,9 +238,6 @@ def test_shares_and_fct_by_hand():
     assert table.loc["incast", "ideal_fct_ps"] == pytest.approx(5e6 + 10_480 * 8e12 / 10e9)
     assert table.loc["long", "goodput_bps"] == pytest.approx(2.5e9 / 1.048)
     assert np.isnan(table.loc["long", "fct_ps"])
-
-
-# DASR, HPCC, ideal times and go-back-N
 
 
 def test_convergence_takes_a_round_trip_and_the_software_quantiles():

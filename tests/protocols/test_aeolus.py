@@ -108,9 +108,8 @@ def test_packets_of_unknown_fate_go_last(engine):
 
 def test_gaps_reveal_losses_if_packets_stay_in_order(engine):
     faults = [ScriptedLoss(message=0, psn=1), ScriptedLoss(message=0, psn=None, nth=1, kind="request")]
-    slow, quick = (
-        run([("h1", "h0", "30kB")], engine, aeolus(infers_from_gaps=infers), faults=faults) for infers in (False, True)
-    )
+    work, schemes = [("h1", "h0", "30kB")], (aeolus(infers_from_gaps=infers) for infers in (False, True))
+    slow, quick = (run(work, engine, scheme, faults=faults) for scheme in schemes)
     for result in (slow, quick):
         check_finished(result)
         order = rows_of(result, "data", "sent", "h1")["psn"].tolist()

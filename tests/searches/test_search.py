@@ -23,9 +23,8 @@ def peak(result):
 
 
 def test_a_search_does_not_depend_on_the_number_of_jobs():
-    alone, both = (
-        search("dcqcn", SPACE, "peak queue", budget=12, seed=3, jobs=jobs, progress=False) for jobs in (1, 2)
-    )
+    options = {"budget": 12, "seed": 3, "progress": False}
+    alone, both = (search("dcqcn", SPACE, "peak queue", jobs=jobs, **options) for jobs in (1, 2))
     assert alone.runs == both.runs
     assert [run.number for run in alone.runs] == list(range(12))
     assert alone.best.objectives[0] == max(run.objectives[0] for run in alone.runs)

@@ -235,9 +235,8 @@ def test_a_study_can_be_saved_and_loaded(run, tmp_path):
 @pytest.mark.parametrize("wrong", [{"parameters": "g"}, {"failures": None}, {"reused": "1"}])
 def test_files_of_other_programs_are_refused(tmp_path, wrong):
     about = {"parameters": ["g"], "failures": {}, "reused": 1} | wrong
-    folder = write_folder(
-        tmp_path / "study", "study", about, dict.fromkeys(("runs", "flows"), pd.DataFrame()), replace=False
-    )
+    frames = dict.fromkeys(("runs", "flows"), pd.DataFrame())
+    folder = write_folder(tmp_path / "study", "study", about, frames, replace=False)
     refused(lambda: Study.load(folder), "Study.save")
 
 

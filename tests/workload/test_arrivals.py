@@ -159,9 +159,8 @@ def test_darts_mixes(mix, share):
 
 
 def test_darts_mix_with_persistent_long_flows():
-    work = workload.dart_mix(
-        NETWORK, 0.6, degree=6, duration="10ms", long="1GB", is_persistent=True, start="1us", seed=4
-    )
+    options = {"long": "1GB", "is_persistent": True, "start": "1us", "seed": 4}
+    work = workload.dart_mix(NETWORK, 0.6, degree=6, duration="10ms", **options)
     long = work[work["group"].isna()]
     assert long["src"].tolist() == topology.hosts(NETWORK)
     assert (long["src"] != long["dst"]).all()

@@ -248,9 +248,6 @@ def test_a_network_excludes_the_receiver_and_drawn_hosts_differ():
         workload.partition_aggregate("h1", 2, 10, 10)
 
 
-# Collectives as in NCCL
-
-
 EIGHT_HOSTS = [f"h{rank}" for rank in range(8)]
 
 
@@ -444,9 +441,6 @@ def test_a_path_through_a_node_takes_as_long_as_its_transfers_in_sequence(call, 
     ends = [sorted(flows["start_ps"] + flows["fct_ps"]) for flows in (one, other)]
     assert len(work) < 0.5 * len(rows)
     assert ends[0] == ends[1]
-
-
-# A training step
 
 
 GPUS = [f"h{rank}" for rank in range(64)]

@@ -29,6 +29,7 @@ from rdmacc.workload.paths import node_names
 from tests.support import refused, workloads
 
 HOSTS = [f"h{i}" for i in range(8)]
+same = pd.testing.assert_frame_equal
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +39,6 @@ def fabric():
     topology.add_host(graph, "far1")
     topology.add_link(graph, "far0", "far1", "1Gbps", "1us")
     return Fabric.from_graph(graph)
-
-
-def same(one, other):
-    pd.testing.assert_frame_equal(one, other)
 
 
 def test_messages_fill_defaults(fabric):
@@ -271,9 +268,6 @@ def test_validate_finds_cycles_as_networkx_does(fabric, edges):
     assert all(graph.has_edge(*edge) for edge in pairwise(circle))
 
 
-# Round trips through files
-
-
 FILES = {"csv": (workload.to_csv, workload.from_csv), "parquet": (workload.to_parquet, workload.from_parquet)}
 both = pytest.mark.parametrize("kind", FILES)
 
@@ -401,9 +395,6 @@ def test_a_csv_must_be_compressed_as_its_name_says(tmp_path, name):
     (tmp_path / name).write_text("src,dst,size\nh0,h1,10\n")
     with pytest.raises(ConfigError, match="a CSV file that can be read"):
         workload.from_csv(tmp_path / name)
-
-
-# Jobs
 
 
 RING = nccl.all_reduce([f"h{rank}" for rank in range(4)], "400kB")
