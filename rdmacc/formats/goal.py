@@ -108,8 +108,6 @@ def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
             operations.append(_operation(what, text, rank, ranks, unit_ps, path, number))
         elif is_open:
             is_open = False
-            if rank == ranks - 1:
-                break
         elif ranks < 0:
             found = re.fullmatch(r"num_ranks\s+(\S+)", text)
             if not found:

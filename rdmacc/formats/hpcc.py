@@ -219,7 +219,7 @@ def _decimal(error: Line, field: str, word: str) -> Decimal:
         value = Decimal(word)
     except InvalidOperation:
         raise error(field, word, "a number") from None
-    if not value.is_finite() or abs(value.adjusted()) > 30 or len(word) > 60:
+    if "_" in word or not value.is_finite() or abs(value.adjusted()) > 30 or len(word) > 60:
         raise error(field, word[:60], "a finite number that is not too large or small")
     return value
 
@@ -275,6 +275,7 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
         ("after", frame["after"].map(len) > 0, "empty: flows in the file do not wait for each other"),
         ("size_bytes", frame["size_bytes"] >= 2**32, "below 2**32"),
         *unsaid(frame),
+        ("dst", frame["src"] == frame["dst"], "must differ from src"),
         *((end, ~frame[end].isin(numbers), "a host of the network") for end in ("src", "dst")),
     )
     lines = [str(len(frame))]

@@ -30,6 +30,7 @@ from rdmacc.topology import Graph
 from rdmacc.topology import hosts as hosts_in
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
+from rdmacc.workload.checks import check_acyclic, positions
 from rdmacc.workload.choice import Hosts
 from rdmacc.workload.frame import Host, as_objects, computation, messages
 from rdmacc.workload.schedule import Schedule
@@ -143,6 +144,8 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
         is_body = "->" in words[0] or words[0] in ("trigger", "failure")
         if not (is_body or flows or triggers or failures):
             if words[0] in ("Nodes", "Connections", "Triggers", "Failures"):
+                if words[0] in header:
+                    raise error(words[0], "twice", "given once")
                 if len(words) != 2:
                     raise error(words[0], text, "one number")
                 least = int(words[0] in ("Nodes", "Connections"))
@@ -198,7 +201,7 @@ def _flow(words: list[str], nodes: int, ids: set[int], error: Line, line: int) -
             if flow.trigger:
                 raise error("start", text, "must not stand behind trigger")
             try:
-                flow.start = int(np.float32(text))
+                flow.start = int(np.float32("" if "_" in text else text))
             except (ValueError, OverflowError):
                 raise error("start", text, "a number") from None
             if not 0 <= flow.start < 2**62:
@@ -338,6 +341,8 @@ def to_htsim(
     unit_ps, frame = _unit_ps(unit), messages(workload)
     numbers = {host: number for number, host in enumerate(hosts_in(network))}
     _check_writable(frame, numbers, unit_ps)
+    waiting, wanted_rows, counts = positions(frame["after"], frame.index)
+    check_acyclic(np.repeat(waiting, counts), wanted_rows, frame.index)
     place = {label: row for row, label in enumerate(frame.index)}
     src, dst = (frame[end].map(numbers).to_list() for end in ("src", "dst"))
     fires: dict[tuple[int, str], int] = {}
@@ -376,6 +381,7 @@ def _check_writable(frame: pd.DataFrame, numbers: dict[Host, int], unit_ps: int)
         ("duration_ps", computation(frame), "missing: htsim has no computation"),
         ("delay_ps", frame["delay_ps"].map(any) if "delay_ps" in frame else False, "0: htsim has no delays"),
         *unsaid(frame, priority=DATA_CLASS, in_turn=False),
+        ("dst", frame["src"] == frame["dst"], "must differ from src"),
         *((end, ~frame[end].isin(numbers), "a host of the network") for end in ("src", "dst")),
         ("size_bytes", frame["size_bytes"] > _LARGEST, "at most 2**31 - 1"),
         ("start_ps", waits & (start_ps > 0), "0: htsim starts a triggered flow at once"),
