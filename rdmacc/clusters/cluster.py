@@ -273,7 +273,7 @@ class Cluster:
         step : TrainingStep
             The step. Its collectives run as NCCL would run an all-reduce of its first bucket.
         """
-        size = step.bucket_sizes(0)[0] * step.gradient_bytes / step.scale
+        size = next(iter(step.bucket_sizes(0)), 0) * step.gradient_bytes / step.scale
         how = self.choose("all_reduce", max(round(size), 1))
         return step.replace(nccl=how.replace(chunk_bytes=None, slices=1)).workload(self.hosts)
 

@@ -162,8 +162,11 @@ class Schedule:
                 kept.append(np.broadcast_to(np.int32(self._place(value)), count))
             else:
                 kept.append(np.fromiter(map(self._place, part), np.int32, count))
-        for kept_numbers, value in zip(self._numbers.values(), given, strict=True):
-            kept_numbers.append(np.broadcast_to(np.asarray(value, np.int64), count))
+        for (name, kept_numbers), value in zip(self._numbers.items(), given, strict=True):
+            try:
+                kept_numbers.append(np.broadcast_to(np.asarray(value, np.int64), count))
+            except OverflowError:
+                raise ConfigError(name, max(np.ravel(value)), "less than 2**63") from None
         rows = np.arange(self.count, self.count + count)
         self.count += count
         return rows

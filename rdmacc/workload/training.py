@@ -22,10 +22,13 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import Parameters, param
+from rdmacc.typed import check_types
 from rdmacc.workload.choice import Hosts
 from rdmacc.workload.frame import checked_hosts
 from rdmacc.workload.nccl import Nccl
 from rdmacc.workload.training_rows import TrainingRows
+
+_MOST_BUCKETS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,15 +39,20 @@ class Transformer(Parameters):
     (6738415616, 202383360)
     """
 
-    hidden: int = param(4096, "width", symbol="h", low=1)
-    layers: int = param(32, "layers", low=1)
-    mlp: int = param(11_008, "inner width of the MLP, or of an expert", low=1)
-    mlp_matrices: int = param(3, "matrices of hidden x mlp; 2 without gates", low=1)
-    vocabulary: int = param(32_000, "words", low=1)
+    hidden: int = param(4096, "width", symbol="h", low=1, high=1_000_000)
+    layers: int = param(32, "layers", low=1, high=10_000)
+    mlp: int = param(11_008, "inner width of the MLP, or of an expert", low=1, high=1_000_000)
+    mlp_matrices: int = param(3, "matrices of hidden x mlp; 2 without gates", low=1, high=10)
+    vocabulary: int = param(32_000, "words", low=1, high=10_000_000)
     key_values: float = param(1.0, "key-value heads per query head", low=0.0, high=1.0)
     tied: bool = param(False, "whether the head shares the embedding's weights")
-    experts: int = param(1, "experts per layer; 1 for a dense model", low=1)
+    experts: int = param(1, "experts per layer; 1 for a dense model", low=1, high=10_000)
     top: int = param(1, "experts per token", low=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.top > self.experts:
+            raise ConfigError("top", self.top, f"at most the {self.experts} experts of a layer")
 
     @property
     def attention_parameters(self) -> int:
@@ -96,21 +104,21 @@ class TrainingStep(Parameters):
 
     model: Transformer = field(default_factory=Transformer)
     """The model."""
-    data: int = param(1, "replicas, which reduce their gradients with each other", symbol="DP", low=1)
-    tensor: int = param(1, "ranks that share a layer's matrices", symbol="TP", low=1)
-    pipeline: int = param(1, "pipeline stages", symbol="PP", low=1)
-    experts: int = param(1, "ranks of a replica group that share the experts", symbol="EP", low=1)
-    sequence: int = param(4096, "tokens", symbol="s", low=1)
-    micro_batch: int = param(1, "sequences per micro-batch", low=1)
-    micro_batches: int = param(1, "micro-batches per step", symbol="m", low=1)
+    data: int = param(1, "replicas, which reduce their gradients with each other", symbol="DP", low=1, high=1_000_000)
+    tensor: int = param(1, "ranks that share a layer's matrices", symbol="TP", low=1, high=1_000_000)
+    pipeline: int = param(1, "pipeline stages", symbol="PP", low=1, high=1_000_000)
+    experts: int = param(1, "ranks of a replica group that share the experts", symbol="EP", low=1, high=10_000)
+    sequence: int = param(4096, "tokens", symbol="s", low=1, high=100_000_000)
+    micro_batch: int = param(1, "sequences per micro-batch", low=1, high=1_000_000)
+    micro_batches: int = param(1, "micro-batches per step", symbol="m", low=1, high=100_000)
     flops: float = param(400e12, "FLOP/s of a GPU", low=1.0)
-    backward: float = param(2.0, "work of a backward pass relative to a forward pass", low=0.0)
+    backward: float = param(2.0, "work of a backward pass relative to a forward pass", low=0.0, high=1000.0)
     optimizer: Literal["all-reduce", "sharded", "fsdp"] = param(
         "all-reduce", "how replicas synchronise; sharded: reduce to shards, gather parameters; fsdp: shard those too",
         choices=("all-reduce", "sharded", "fsdp"),
     )  # fmt: skip
-    gradient_bytes: int = param(2, "size of a gradient on the network; 2 is bf16, 4 is fp32", low=1)
-    parameter_bytes: int = param(2, "size of a parameter or an activation on the network", low=1)
+    gradient_bytes: int = param(2, "size of a gradient on the network; 2 is bf16, 4 is fp32", low=1, high=64)
+    parameter_bytes: int = param(2, "size of a parameter or an activation on the network", low=1, high=64)
     bucket: int = param(0, "parameters per bucket; 0: max(40 M, 1 M per replica)", low=0, source="Megatron-LM")
     overlaps: bool = param(True, "reduce each bucket as soon as it is ready; otherwise all of them at the end")
     scale: float = param(1.0, "divide sizes and times by this, for a smaller stand-in", low=1.0)
@@ -119,6 +127,7 @@ class TrainingStep(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_types(self)
         if self.model.layers % self.pipeline:
             raise ConfigError("pipeline", self.pipeline, f"a divisor of the {self.model.layers} layers")
         if self.data % self.experts or self.model.experts % self.experts:
@@ -175,6 +184,8 @@ class TrainingStep(Parameters):
         size = self.bucket or max(40_000_000, 1_000_000 * self.data)
         if not self.overlaps:
             return [total]
+        if total > _MOST_BUCKETS * size:
+            raise ConfigError("bucket", size, f"at least {total // _MOST_BUCKETS + 1}: a stage has {total} parameters")
         return [min(size, total - first) for first in range(0, total, size)]
 
     def volumes(self) -> pd.DataFrame:

@@ -96,6 +96,13 @@ MISTAKES = [
     (lambda: TrainingStep(optimizer="fsdp", pipeline=2), "without pipeline"),
     (lambda: TrainingStep(tensor=3, nccl=Nccl(hosts_per_node=8)), "the 8 GPUs of a node"),
     (lambda: TrainingStep(scale=0.5), "scale"),
+    (lambda: TrainingStep(model="x"), "TrainingStep.model = 'x': must be a Transformer"),
+    (lambda: TrainingStep(nccl=None), "TrainingStep.nccl = None: must be a Nccl"),
+    (lambda: TrainingStep(micro_batches=10**18), "TrainingStep.micro_batches"),
+    (lambda: TrainingStep(bucket=1).volumes(), "bucket = 1: must be at least"),
+    (lambda: TrainingStep(sequence=10**8, micro_batch=10**6, data=4).workload(HOSTS), "2**63"),
+    (lambda: MIXTRAL_8X7B.replace(top=9), "top = 9: must be at most the 8 experts"),
+    (lambda: MIXTRAL_8X7B.replace(layers=10**18), "Transformer.layers"),
     (lambda: TrainingStep(data=64).workload(HOSTS), "at least 64"),
     # Computation
     (lambda: planned({"src": "h0", "duration": "4us", "size": 5}), "size = 5"),
