@@ -56,7 +56,13 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = ""
 
 def terminal_columns(otherwise: int) -> int:
     """Return the width of the terminal; `otherwise` if the output goes elsewhere, whatever COLUMNS says."""
-    return shutil.get_terminal_size((otherwise, 24)).columns if sys.stdout.isatty() else otherwise
+    return shutil.get_terminal_size((otherwise, 24)).columns if sys.stdout and sys.stdout.isatty() else otherwise
+
+
+def printable(text: str) -> str:
+    """Return a text with "+-" in place of the sign, if the encoding of standard output has none."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text if "±".encode(encoding, "ignore") else text.replace("±", "+-")
 
 
 def format_value(value: float, unit: str) -> str:

@@ -27,7 +27,7 @@ from rdmacc.results.folders import read_folder, write_folder
 from rdmacc.results.summary import check_window
 from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
-from rdmacc.show.tables import html_table, text_table
+from rdmacc.show.tables import html_table, printable, text_table
 from rdmacc.sweep.explained import StudyExplanation, explained
 from rdmacc.sweep.processes import in_forks, is_worth_forking, pickled
 from rdmacc.sweep.run import SweepError, sweep
@@ -243,7 +243,7 @@ class Study:
 
     def __repr__(self) -> str:
         headers, cells = self._cells()
-        return f"{self._title}\n{text_table(headers, cells)}"
+        return printable(f"{self._title}\n{text_table(headers, cells)}")
 
     def _repr_html_(self) -> str:
         return html_table(*self._cells(), caption=self._title)

@@ -12,7 +12,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.summary import half_width
 from rdmacc.show.style import value_unit
-from rdmacc.show.tables import html_table, text_table
+from rdmacc.show.tables import html_table, printable, text_table
 from rdmacc.sweep.study_runs import QUANTITIES
 
 SHOWN = ("fct_mean_ps", "fct_p99_ps", "slowdown_p99", "goodput_bps", "peak_queue_bytes")
@@ -49,7 +49,7 @@ class StudyComparison:
 
     def __repr__(self) -> str:
         headers, cells = self._cells()
-        return f"{self._title}\n{text_table(headers, cells)}"
+        return printable(f"{self._title}\n{text_table(headers, cells)}")
 
     def _repr_html_(self) -> str:
         return html_table(*self._cells(), caption=self._title)

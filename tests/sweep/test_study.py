@@ -1,5 +1,6 @@
 """Studies: schemes, parameters and seeds compared in one call."""
 
+import io
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -99,7 +100,7 @@ def test_a_component_that_cannot_be_pickled_runs_here_and_is_not_stored(run, tmp
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_the_summary_has_students_interval(run):
+def test_the_summary_has_students_interval(run, monkeypatch):
     found = run(["dcqcn"], seeds=4)
     row = found.summary("fct_mean_ps").iloc[0]
     values = found.runs["fct_mean_ps"]
@@ -110,6 +111,9 @@ def test_the_summary_has_students_interval(run):
     assert row["fct_mean_ps", "high"] - row["fct_mean_ps", "mean"] == pytest.approx(half, rel=1e-6)
     assert row["fct_mean_ps", "mean"] - row["fct_mean_ps", "low"] == pytest.approx(half, rel=1e-6)
     assert "mean ± 95% confidence" in repr(found)
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), "ascii"))
+        assert "mean +- 95% confidence" in repr(found)
     assert "<table>" in found._repr_html_()
 
 
