@@ -25,6 +25,7 @@ import pandas as pd
 from rdmacc.chance import GOLDEN, MIX1, MIX2
 from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.engine.work import Dependents
+from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param, told
 from rdmacc.models.filling import Ints, run
 from rdmacc.models.ideal import wire_bytes
@@ -193,6 +194,8 @@ def _joined(there: tuple[Ints, Ints, Floats], back: tuple[Ints, Ints], share: Fl
 
 
 def _tidy(flows: pd.DataFrame, result: Result) -> pd.DataFrame:
+    if len(result.flows) != len(flows):
+        raise ConfigError("result", f"{len(result.flows)} messages", f"of the model's workload, with {len(flows)}")
     chosen = flows[result.flows["fct_ps"].notna().to_numpy()]
     flow = chosen["flow"].to_numpy()
     parts = told("FCT", "ps", flow, chosen["fct_ps"]), told("slowdown", "", flow, chosen["slowdown"])

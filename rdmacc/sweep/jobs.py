@@ -119,7 +119,7 @@ def compare_jobs(scenario: Scenario) -> JobComparison:
     True
     """
     work = scenario.messages()
-    if "job" not in work or work["job"].isna().all():
+    if not isinstance(work, pd.DataFrame) or "job" not in work or work["job"].isna().all():
         raise ConfigError("workload", "without jobs", "made by rdmacc.workload.jobs or job, which name them")
     scenario = replace(scenario, network=scenario.make_network(), workload=work)
     together = scenario.run()

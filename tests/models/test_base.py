@@ -103,6 +103,11 @@ def test_wrong_parameters_are_errors_that_name_the_field(changes, field):
     refused(lambda: RccLoop().replace(**changes), field)
 
 
+def model_of(senders):
+    work = rdmacc.incast([f"h{i}" for i in range(1, senders + 1)], "h0", "1kB")
+    return MaxMin(network=rdmacc.star(senders + 1), workload=work)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -125,6 +130,7 @@ def test_wrong_parameters_are_errors_that_name_the_field(changes, field):
         (lambda: compare(HpccSteady(), scenaro=None), "did you mean 'scenario'"),
         (lambda: exploring.explore(RccLoop(), "k_p"), "did you mean 'kp'"),
         (lambda: exploring.explore(RccLoop), "model = "),
+        (lambda: compare(model_of(2), model_of(3).scenario()), "result = '3 messages'"),
     ],
 )
 def test_what_a_model_cannot_compute_is_an_error(call, words):
