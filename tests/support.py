@@ -190,11 +190,8 @@ class Receiver:
     """A receiver driven as by an engine: one message, its recovery's handlers, its replies."""
 
     def __init__(self, packets=10, recovery=GoBackN, **changes):
-        self.params, self.message, self.transfer = (
-            plain(recovery(**changes)),
-            make_message(packets),
-            make_transfer(recovery, packets),
-        )
+        self.params, self.message = plain(recovery(**changes)), make_message(packets)
+        self.transfer = make_transfer(recovery, packets)
 
     def _reply(self):
         return packet_with(*filter(None, [self.params.record("Header")]))

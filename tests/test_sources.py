@@ -26,19 +26,10 @@ def scratch(tmp_path):
 
 
 def run(scratch: Path, program: str) -> str:
-    environment = os.environ | {
-        "PYTHONPATH": str(scratch),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "RDMACC_CACHE_DIR": str(scratch / "cache"),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env=environment,
-        cwd=scratch,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    folders = {"PYTHONPATH": str(scratch), "RDMACC_CACHE_DIR": str(scratch / "cache")}
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"} | folders
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, env=environment, cwd=scratch, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 

@@ -36,11 +36,8 @@ def draw_faults(rng: np.random.Generator, topology: nx.Graph, n_messages: int) -
     if rng.random() < 0.3:
         faults.append(Loss(data=float(rng.choice([0.0, 0.001, 0.02])), control=float(rng.choice([0.0, 0.001, 0.02]))))
     for _ in range(int(rng.choice([0, 0, 0, 2]))):
-        message, psn, kind = (
-            int(rng.integers(n_messages)),
-            int(rng.integers(20)),
-            str(rng.choice(["data", "ack", "nak"])),
-        )
+        message, psn = int(rng.integers(n_messages)), int(rng.integers(20))
+        kind = str(rng.choice(["data", "ack", "nak"]))
         faults.append(ScriptedLoss(message=message, psn=psn, nth=int(rng.integers(1, 3)), kind=kind))
     if rng.random() < 0.15:
         links = list(topology.edges)
@@ -104,11 +101,8 @@ def draw_workload(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
 
 def draw_pattern(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
     """Draw a collective, closed loops or random arrivals in which most messages wait for others."""
-    some, size, seed = (
-        hosts[: int(rng.integers(2, len(hosts) + 1))],
-        int(rng.choice([5_000, 40_000])),
-        int(rng.integers(9)),
-    )
+    some = hosts[: int(rng.integers(2, len(hosts) + 1))]
+    size, seed = int(rng.choice([5_000, 40_000])), int(rng.integers(9))
     patterns = [
         lambda: rdmacc.ring_all_reduce(some, size),
         lambda: rdmacc.tree_all_reduce(some, size, chunks=2),

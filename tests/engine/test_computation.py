@@ -89,13 +89,12 @@ def test_rows_keep_their_labels(engine):
 
 
 def test_files_and_saved_results_keep_them(engine, tmp_path):
-    work = rdmacc.messages(
-        [
-            {"src": "h0", "duration": "4us"},
-            {"src": "h0", "dst": "h1", "size": 10_000, "after": 0, "delay": "1us"},
-            {"src": "h1", "dst": "h2", "size": 10_000, "after": (0, 1), "delay": ("1us", "2us")},
-        ]
-    )
+    rows = [
+        {"src": "h0", "duration": "4us"},
+        {"src": "h0", "dst": "h1", "size": 10_000, "after": 0, "delay": "1us"},
+        {"src": "h1", "dst": "h2", "size": 10_000, "after": (0, 1), "delay": ("1us", "2us")},
+    ]
+    work = rdmacc.messages(rows)
     from rdmacc.workload import to_csv, to_parquet
 
     to_csv(work, tmp_path / "step.csv")

@@ -19,10 +19,8 @@ from tests.support import line_rate, samples
 
 def both(topology, work, scheme, **options):
     """Simulate on both engines, assert that they agree, and return the result."""
-    one, other = (
-        rdmacc.simulate(topology, work, scheme, engine=engine, trace=True, progress=False, **options)
-        for engine in ("simpy", "compiled")
-    )
+    options |= {"trace": True, "progress": False}
+    one, other = (rdmacc.simulate(topology, work, scheme, engine=name, **options) for name in ("simpy", "compiled"))
     assert differences(one.outcome, other.outcome) == []
     return one
 

@@ -36,10 +36,8 @@ def run(script: str, folder: Path, *, has_own_cache: bool = True) -> subprocess.
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", PRIVATE)
 def test_a_missing_private_name_is_noticed_at_once(name, tmp_path):
-    done = run(
-        HIDE.format(name=name) + "from rdmacc.engine.compiled.machine_code.units import INTERFACE; print(INTERFACE)",
-        tmp_path,
-    )
+    show = "from rdmacc.engine.compiled.machine_code.units import INTERFACE; print(INTERFACE)"
+    done = run(HIDE.format(name=name) + show, tmp_path)
     assert done.stdout.strip() == "rdmacc.engine.compiled.machine_code.numba_public"
     (line,) = done.stderr.splitlines()
     assert name.rpartition(".")[2] in line

@@ -55,13 +55,8 @@ def test_shared_points_are_measured_alike():
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_relative_throughput_is_1_without_loss(engine, count):
-    result = rdmacc.simulate(
-        rdmacc.topology.igbn_pair(),
-        chain_of_messages(count),
-        rdmacc.preset("igbn-2019")["go-back-n"],
-        engine=engine,
-        progress=False,
-    )
+    net, scheme = rdmacc.topology.igbn_pair(), rdmacc.preset("igbn-2019")["go-back-n"]
+    result = rdmacc.simulate(net, chain_of_messages(count), scheme, engine=engine, progress=False)
     ends = result.flows["start_ps"] + result.flows["fct_acked_ps"]
     assert ends.tolist() == [alone_ps(result) * (number + 1) for number in range(count)]
 

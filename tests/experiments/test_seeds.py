@@ -150,11 +150,14 @@ def test_a_claim_holds_if_it_holds_for_more_than_half_of_the_seeds(numbers, outc
 )  # fmt: skip
 def test_a_claim_is_undecided_if_the_seeds_scatter_across_an_edge(monkeypatch, spread, band, outcome):
     """A mean's interval is Student's over the seeds; a case with one seed has none and does not affect the others."""
+
+    def means(table):
+        return table["value"].groupby(table["k"]).mean()
+
     draws = 1 + 0.1 * spread * np.array([-1.0, 0.2, 0.8])
     parts = [tidy(f"a{seed}", {"n": (n, "")}).assign(k=2, seed=seed) for seed, n in enumerate(draws)]
     table = pd.concat([*parts, tidy("b0", {"n": (5.0, "")}).assign(k=3, seed=0)], ignore_index=True)
     one = Tiny()
-    means = lambda table: table["value"].groupby(table["k"]).mean()  # noqa: E731
     claim = Claim("tests-1", "1", "n", "any", "1", measure=means, band=Each(band), direction=Each(AtLeast(0.8)))
     monkeypatch.setattr(Tiny, "claims", (claim,))
     (row,) = one.judge(table)

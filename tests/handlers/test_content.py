@@ -330,12 +330,9 @@ def test_a_hash_is_the_same_in_every_process() -> None:
         "print(*(content_hash(type(part), '') for name in sorted(rdmacc.SCHEMES) for part in"
         " (lambda one: (*one.components, one.buffer, one.queueing))(rdmacc.scheme(name))))"
     )
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", script], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    }
+    environments = [os.environ | {"PYTHONHASHSEED": seed} for seed in ("1", "2")]
+    run = partial(subprocess.run, [sys.executable, "-c", script], capture_output=True, check=True)
+    found = {run(env=one).stdout for one in environments}
     assert len(found) == 1
 
 

@@ -136,12 +136,8 @@ def test_bytes_in_flight_exclude_packets_acknowledged_or_chosen_again(steps):
             sender.expire(now)
         elif what in ("ack", "nak"):
             psn = min(psn, message.highest_psn)
-            sender.hear(
-                ACK if what == "ack" else NAK,
-                psn,
-                now,
-                **({"sack_psn": min(sack, message.highest_psn)} if sack else {}),
-            )
+            fields = {"sack_psn": min(sack, message.highest_psn)} if sack else {}
+            sender.hear(ACK if what == "ack" else NAK, psn, now, **fields)
         if message.failed:
             return
         assert message.una_psn <= message.next_psn <= transfer.new_psn == message.highest_psn
