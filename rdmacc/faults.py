@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import Named
 from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
@@ -94,11 +92,12 @@ class ScriptedLoss(Named):
 
 
 def _set_number(fault: Any, name: str, kind: Any, low: float, high: float, allowed: str) -> None:
-    """Check a number of a fault, and convert one of NumPy's."""
+    """Check a number of a fault, and convert one that is not Python's own."""
     value: Any = getattr(fault, name)
     if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
         raise ConfigError(f"{type(fault).__name__}.{name}", value, allowed)
-    object.__setattr__(fault, name, value.item() if isinstance(value, np.generic) else value)
+    exact = int if kind is Integral else float
+    object.__setattr__(fault, name, value if isinstance(value, int | float) else exact(value))
 
 
 def _set_times(fault: Any) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from functools import cache
+from numbers import Integral
 from typing import Any
 
 from rdmacc.engine.outcome import Engine
@@ -35,7 +36,7 @@ def why_not_compiled() -> str:
 
 def check_threads(threads: int) -> None:
     """Raise a ConfigError unless a number of threads is one that may run."""
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MOST_THREADS:
+    if isinstance(threads, bool) or not isinstance(threads, Integral) or not 1 <= threads <= _MOST_THREADS:
         raise ConfigError("threads", threads, f"a whole number from 1 to {_MOST_THREADS}")
 
 

@@ -95,6 +95,7 @@ def test_numpy_numbers_are_accepted():
     slow = SlowLink(link=link, share=np.float32(0.5))
     assert repr(slow) == repr(SlowLink(link=link, share=0.5))
     assert repr(Loss(data=np.float32(0.5), links=[link])) == repr(Loss(data=0.5, links=[link]))
+    rdmacc.simulate(rdmacc.star(2), rdmacc.messages([("h0", "h1", 1)]), "dcqcn", faults=[slow], threads=np.int64(1))
     assert repr(ScriptedLoss(message=np.int64(0), psn=np.int32(7))) == repr(ScriptedLoss(message=0, psn=7))
 
 
