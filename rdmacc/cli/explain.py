@@ -1,5 +1,6 @@
 """``rdmacc explain``: run a scenario and say why a message took as long as it did."""
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ def example() -> Scenario:
     return Scenario(network=network, workload=rdmacc.incast(8, "h0", "300kB", hosts=network()), scheme="dctcp")
 
 
-def explanation(scenario: Scenario, message: str | None, path: Path | None) -> str:
-    """Run a scenario and return the explanation of a message, by default the slowest; draw it into a file."""
+def explanation(scenario: Scenario, message: str | None, path: Path | None) -> Iterator[str]:
+    """Run a scenario and yield the explanation of a message, by default the slowest; then draw it into a file."""
     result = scenario.simulation(probes=(), explain=scenario.explain or True).run(scenario.until)
     labels = {str(label): label for label in result.flows["flow"]}
     if message is None:
@@ -24,8 +25,7 @@ def explanation(scenario: Scenario, message: str | None, path: Path | None) -> s
         message = str(explained.sort_values("slowdown", ascending=False)["flow"].iloc[0])  # missing ones last
     if message not in labels:
         raise ConfigError("--message", message, f"a message of the workload, such as {next(iter(labels))}")
-    text = str(result.explain(labels[message]))
+    yield str(result.explain(labels[message]))
     if path is not None:
         figure: Any = result.plot.explain(labels[message]).figure
-        text += f"\n\nSaved {save(figure, path)}"
-    return text
+        yield f"\nSaved {save(figure, path)}"

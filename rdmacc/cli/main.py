@@ -254,7 +254,8 @@ def explain(
     from rdmacc.cli.explain import example, explanation
     from rdmacc.scenario import Scenario
 
-    typer.echo(explanation(example() if scenario is None else Scenario.from_toml(scenario), message, plot))
+    for part in explanation(example() if scenario is None else Scenario.from_toml(scenario), message, plot):
+        typer.echo(part)
 
 
 @app.command()

@@ -324,9 +324,10 @@ def test_explain_takes_the_slowest_message_or_one_by_label(scenario, tmp_path):
 
 
 def test_an_unknown_picture_format(scenario, tmp_path):
-    error = CliRunner().invoke(app, ["explain", scenario, "--plot", str(tmp_path / "why.foo")]).exception
-    assert isinstance(error, ConfigError)
-    assert "png" in str(error)
+    ended = CliRunner().invoke(app, ["explain", scenario, "--plot", str(tmp_path / "why.foo")])
+    assert isinstance(ended.exception, ConfigError)
+    assert "png" in str(ended.exception)
+    assert ended.output.startswith("Message 1"), "the explanation is not lost"
 
 
 def test_an_unknown_message(scenario):
