@@ -126,6 +126,8 @@ class Component(Parameters):
     ----------------
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
+    one_message : bool
+        True if a queue pair can carry only one message, for example because its credits are those of one message.
     shared_after_loss : tuple of str
         Fields of `Transfer`, or others such as ``"message.received_packets"``, that one end writes and the other uses,
         but only after some packet of the run was lost or not accepted, or a message's deadline expired.
@@ -136,6 +138,7 @@ class Component(Parameters):
     """
 
     pairwise: ClassVar[bool] = False
+    one_message: ClassVar[bool] = False
     shared_after_loss: ClassVar[tuple[str, ...]] = ()
     spans_ports: ClassVar[bool] = False
     at_reference: ClassVar[tuple[str, ...]] = ()

@@ -151,6 +151,8 @@ def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
         raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
     src, dst = work.src.astype(np.int64), work.dst.astype(np.int64)
     qp, qp_src, qp_dst = queue_pairs(src, dst, scheme.is_pairwise, work.labels)
+    if len(qp_src) < len(src) and scheme.one_message:
+        raise ConfigError("column", "queue_pair", f"absent with {scheme.name}: {scheme.one_message}")
     (salts,) = keys(seed, {ECMP: fabric.n_nodes})
     qp_port = first_ports(fabric, salts, qp_src, qp_dst)
     reply_port = first_ports(fabric, salts, qp_dst, qp_src)

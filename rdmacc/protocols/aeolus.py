@@ -45,6 +45,8 @@ class Burst(Record):
 class HomaAeolus(Homa):
     """Homa whose unscheduled packets may be dropped early."""
 
+    one_message: ClassVar[bool] = True
+
     infers_from_gaps: bool = param(
         False,
         "an ACK implies that earlier unscheduled packets are lost; requires in-order delivery",

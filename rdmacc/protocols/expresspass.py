@@ -36,6 +36,8 @@ _SILENT = 10
 class ExpressPass(Component):
     """Credits at a rate controlled by credit loss, one data packet per credit, go-back-N."""
 
+    one_message: ClassVar[bool] = True
+
     feedback: Feedback = param("simulator", "simulator or paper", choices=get_args(Feedback))
     initial_fraction: float = param(
         0.5,

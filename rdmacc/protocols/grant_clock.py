@@ -23,6 +23,8 @@ _SHORTEST_PS = 100_000  # shortest base RTT allowed; papers have 10 us or more
 class GrantClock(Component):
     """One unscheduled BDP, a grant for each packet, a packet for each grant; selective repeat on a timeout."""
 
+    one_message: ClassVar[bool] = True
+
     unscheduled_packets: int = param(
         0, "packets sent at line rate without a grant; 0: the line rate times the base RTT", source="REN, 2.1", low=0
     )

@@ -28,6 +28,8 @@ _TURN = 2**31
 class Ndp(Component):
     """ACKs, NACKs and paced pulls."""
 
+    one_message: ClassVar[bool] = True
+
     initial_window: int = param(
         30, "packets sent before the first pull", symbol="IW", source="NDP, evaluation: 30 packets in a FatTree", low=1
     )

@@ -138,6 +138,8 @@ class Scheme(Parameters):
             raise ConfigError(
                 "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
             )
+        if self.is_pairwise and self.one_message:
+            raise ConfigError("connection", "pair", f"'message': {self.one_message}")
         reach_of(self)
 
     def __repr__(self) -> str:
@@ -181,6 +183,12 @@ class Scheme(Parameters):
         if self.connection == "auto":
             return any(part.pairwise for part in self.components)
         return self.connection == "pair"
+
+    @property
+    def one_message(self) -> str:
+        """Why a queue pair can carry only one message; empty if it can carry several."""
+        found = [type(part).__name__ for part in self.components if part.one_message]
+        return f"each queue pair of {found[0]} carries one message" if found else ""
 
     @property
     def spans_ports(self) -> bool:

@@ -35,6 +35,17 @@ def test_queue_pairs_are_shared_if_needed_or_chosen():
     refused(lambda: scheme("dcqcn", connection="kept"), "connection = 'kept'", "one of auto, message, pair")
 
 
+@pytest.mark.parametrize("name", sorted(SCHEMES))
+def test_messages_of_one_queue_pair_finish_or_are_refused(name):
+    work = rdmacc.messages([("h1", "h0", "30kB")] * 3).assign(queue_pair=0)
+    if scheme(name).one_message:
+        refused(lambda: rdmacc.simulate(rdmacc.star(3), work, name), "column = 'queue_pair'", "carries one message")
+        refused(lambda: scheme(name, connection="pair"), "connection = 'pair'", "'message'")
+    else:
+        result = rdmacc.simulate(rdmacc.star(3), work, name, engine="simpy", until="50ms")
+        assert (result.flows["status"] == "finished").all()
+
+
 def test_replace_finds_the_owner():
     changed = scheme("dcqcn").replace(
         g=1 / 16, kmin_bytes="10kB", timeout_ps="1ms", name="mine", ack_bytes=60, **{"Pfc.headroom_bytes": "50kB"}
