@@ -202,7 +202,7 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
     scheme = replace(
         scheme, control=(*scheme.control, *writers, *rtts), switch=(*scheme.switch, *chosen),
         tick_ps=int(rng.choice([0, 0, 1000])), nic_ack_priority=int(rng.choice([-1, CONTROL, DATA_CLASS])),
-        connection=str(rng.choice(["auto", "auto", "message", "pair"])),
+        connection=str(rng.choice(["auto", "auto", "message", "auto" if scheme.one_message else "pair"])),
         base_rtt=str(rng.choice(get_args(BaseRtt)[:2])),
     )  # fmt: skip
     return _with_requests(scheme, rng.spawn(1)[0])
