@@ -325,7 +325,8 @@ class Cluster:
         Parameters
         ----------
         schemes : sequence of str or Scheme
-            Congestion control.
+            Congestion control. If a scheme's queue pairs carry only one message, as NDP's do, each message gets its own
+            in place of NCCL's.
         seeds : int
             Number of draws of ECMP's paths, by seeds 0, 1, ...; the interval runs from the fastest to the slowest.
         estimate : bool
@@ -352,9 +353,12 @@ class Cluster:
         draws = checked_count("seeds", seeds)
         if not kinds:
             raise ConfigError("schemes", schemes, "at least one")
+        if any(one.one_message for one in kinds):
+            apart = self.collective(operation, size, **changes).drop(columns="queue_pair", errors="ignore")
 
         def drawn(part: tuple[Scheme, int]) -> tuple[float, ...]:
-            run = simulate(self.network, work, part[0], seed=part[1], progress=False)
+            given = apart if part[0].one_message else work
+            run = simulate(self.network, given, part[0], seed=part[1], progress=False)
             plan, one = run.plan, run.collectives.iloc[0]
             del run  # otherwise its memory would add to that of max-min sharing
             guess_ps = float(np.add(*fair_times(plan)).max()) if estimate else math.nan

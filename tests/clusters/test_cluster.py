@@ -221,6 +221,12 @@ def test_draws_in_forks_equal_those_of_one_process(small, monkeypatch):
     pd.testing.assert_frame_equal(small.ask("all_reduce", "1MB", seeds=2, jobs=2, progress=False).frame, alone)
 
 
+def test_schemes_that_cannot_share_queue_pairs_answer_too():
+    """On rails nothing competes, so that NDP and DCQCN take what the links take."""
+    frame = rdmacc.cluster(4, 4).ask("all_reduce", "4MB", ["ndp", "dcqcn"], seeds=1).frame
+    assert frame["max_min_error"].abs().max() < 0.01
+
+
 def test_steps_and_jobs_stay_on_their_nodes(small):
     model = Transformer(hidden=256, layers=2, mlp=512, vocabulary=256)
     step = small.step(TrainingStep(model=model, data=2, tensor=4))
