@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc.engine.compiled import windows
+from rdmacc.engine.compiled.tables import memory
 from rdmacc.schemes import SCHEMES
 from rdmacc.units import ps
 from rdmacc.workload import open_work
@@ -76,6 +77,23 @@ def test_in_any_order(order, threads, monkeypatch):
     monkeypatch.setattr(windows, "_EVENTS_EACH", 0)
     for scheme in ("dcqcn", "go-back-n", "hpcc"):
         check(scheme, "compiled", 30_000_000, "leaf-spine", order=order, threads=threads, faults=[])
+
+
+@pytest.mark.parametrize("scheme", ["dcqcn", "homa", "ndp"])
+def test_in_the_memory_of_earlier_copies_whatever_it_holds(scheme, monkeypatch):
+    monkeypatch.setattr(memory, "_LARGE_BYTES", 1)
+    simulation = rdmacc.Simulation(network(), work(4), scheme, engine="compiled", faults=FAULTS)
+    simulation.run("40us", progress=False)
+    memory._dropped.clear()
+    simulation.fork().run(progress=False)
+    assert memory._dropped
+    for one in memory._dropped:
+        one[:] = b"\xff" * len(one)
+    first, second = simulation.fork(), simulation.fork()
+    assert not memory._dropped
+    whole = simulation.run(progress=False)
+    for one in (first, second):
+        same(one.run(progress=False), whole)
 
 
 def test_probes_traces_and_checked_handlers_continue(engine):

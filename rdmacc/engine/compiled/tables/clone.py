@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.compiled.tables.memory import allocated, in_python
+from rdmacc.engine.compiled.tables.memory import in_python, unset, zeroed
 from rdmacc.engine.compiled.threads import ThreadPool
 from rdmacc.engine.plan import Plan
 
@@ -75,8 +75,8 @@ class _Moves:
 
     def copied(self, table: npt.NDArray[Any], used: int | None = None) -> npt.NDArray[Any]:
         """Return a copy of a table; entries from `used` on are 0."""
-        made = np.empty if used is None else np.zeros
-        fresh = allocated(table.nbytes, made).view(table.dtype).reshape(table.shape)
+        made = unset if used in (None, len(table)) else zeroed
+        fresh = made(table.nbytes).view(table.dtype).reshape(table.shape)
         fresh[:used] = table[:used]
         self.note(table, fresh)
         return fresh

@@ -7,6 +7,8 @@ first write to each page, which costs as much as twenty events; a page of 2 MiB 
 from __future__ import annotations
 
 import mmap
+import weakref
+from collections import deque
 from collections.abc import Callable
 from copy import copy
 from struct import Struct
@@ -91,16 +93,47 @@ def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
 
 def zeroed(count: int) -> npt.NDArray[np.uint8]:
     """Return zeroed bytes, aligned to a cache line."""
-    return allocated(count, np.zeros)
+    if count < _LARGE_BYTES:
+        return _aligned(np.zeros(count + CACHE_LINE, np.uint8))
+    return mapped(_in_pages(count), "MADV_HUGEPAGE")[1][:count]
 
 
-def allocated(count: int, made: Callable[..., Any] = np.empty) -> npt.NDArray[np.uint8]:
-    """Return bytes, aligned to a cache line."""
-    if count >= _LARGE_BYTES:
-        return mapped(-(-count // _LARGE_PAGE_BYTES) * _LARGE_PAGE_BYTES, "MADV_HUGEPAGE")[1][:count]
-    raw: npt.NDArray[np.uint8] = made(count + CACHE_LINE, np.uint8)
+_KEPT_BYTES = 2**24
+_dropped: deque[mmap.mmap] = deque(maxlen=8)
+"""Memory of tables that nothing uses any more, `_KEPT_BYTES` of each at most. The next copy of a simulation takes it,
+as zeroing new pages takes half the time of a copy.
+"""
+
+
+def unset(count: int) -> npt.NDArray[np.uint8]:
+    """Return bytes of any value, aligned to a cache line."""
+    if count < _LARGE_BYTES:
+        return _aligned(np.empty(count + CACHE_LINE, np.uint8))
+    size = _in_pages(count)
+    try:
+        memory = next(one for one in tuple(_dropped) if len(one) == size)
+        _dropped.remove(memory)
+        raw = np.frombuffer(memory, np.uint8)
+    except (StopIteration, ValueError):  # there is none, or another thread has taken it
+        memory, raw = mapped(size, "MADV_HUGEPAGE")
+    if hasattr(mmap, "MADV_DONTNEED"):
+        weakref.finalize(raw, _drop, memory).atexit = False
+    return raw[:count]
+
+
+def _drop(memory: mmap.mmap) -> None:
+    if len(memory) > _KEPT_BYTES:
+        memory.madvise(mmap.MADV_DONTNEED, _KEPT_BYTES, len(memory) - _KEPT_BYTES)
+    _dropped.append(memory)
+
+
+def _in_pages(count: int) -> int:
+    return -(-count // _LARGE_PAGE_BYTES) * _LARGE_PAGE_BYTES
+
+
+def _aligned(raw: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     shift = -raw.ctypes.data % CACHE_LINE
-    return raw[shift : shift + count]
+    return raw[shift : shift + len(raw) - CACHE_LINE]
 
 
 def filled(row: bytes, count: int, spare: int = 0) -> npt.NDArray[np.uint8]:
@@ -177,7 +210,7 @@ class PacketRows:
     def clone(self, taker: Globals) -> PacketRows:
         """Return a copy for a copy of the globals, which has all packets."""
         twin = copy(self)
-        twin._takers, twin._raw = [taker], allocated(len(self._raw))
+        twin._takers, twin._raw = [taker], unset(len(self._raw))
         taker[0]["packets"] = twin._raw.ctypes.data
         twin.take_back(self.used_bytes)
         return twin
@@ -290,7 +323,7 @@ class EventQueue:
         twin, used = copy(self), int(self._row["node_used"])
         twin._rows, twin._row, twin._wheels = rows, rows[0], [table.copy() for table in self._wheels]
         twin.heap, twin._nodes = (
-            allocated(table.nbytes).view(np.int64).reshape(table.shape) for table in (self.heap, self._nodes)
+            unset(table.nbytes).view(np.int64).reshape(table.shape) for table in (self.heap, self._nodes)
         )
         twin.heap[:], twin._nodes[:used] = self.heap, self._nodes[:used]
         for field, table in zip(("near_wheel", "near_bits", "far_wheel", "far_bits"), twin._wheels, strict=True):
