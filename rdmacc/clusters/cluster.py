@@ -49,6 +49,8 @@ from rdmacc.workload.schedule import Recipe
 
 __all__ = ["Cluster", "cluster"]
 
+_RATE, _OVERSUBSCRIPTION, _PORTS_PER_LEAF, _DELAY = "400Gbps", 1, 32, "500ns"
+"""Defaults, which a network of the user's own replaces."""
 FABRICS = ("rail", "leaf-spine", "fat-tree")
 _TORS_PER_POD = 4
 _OPERATIONS = [name.replace("-", "_") for name in nccl.OPERATIONS]
@@ -58,13 +60,13 @@ _OPERATIONS = [name.replace("-", "_") for name in nccl.OPERATIONS]
 def cluster(
     nodes: int = 8,
     gpus: int = 8,
-    rate: Quantity = "400Gbps",
+    rate: Quantity = _RATE,
     fabric: str | Graph = "rail",
-    oversubscription: float = 1,
+    oversubscription: float = _OVERSUBSCRIPTION,
     inner: Quantity = "3200Gbps",
     *,
-    ports_per_leaf: int = 32,
-    delay: Quantity = "500ns",
+    ports_per_leaf: int = _PORTS_PER_LEAF,
+    delay: Quantity = _DELAY,
 ) -> Cluster:
     """Return a cluster of GPU nodes, with a NIC per GPU, on a network.
 
@@ -113,15 +115,18 @@ def cluster(
         shown = f"{fabric}, {oversubscription:g}:1"
     else:
         network, shown = fabric, "a network of its own"
-        own = (("oversubscription", oversubscription, 1), ("ports_per_leaf", ports, 32), ("delay", lag, 500_000))
-        for field, value, default in own:
+        for field, value, default in (
+            ("oversubscription", oversubscription, _OVERSUBSCRIPTION),
+            ("ports_per_leaf", ports, _PORTS_PER_LEAF),
+            ("delay", lag, checked_delay(_DELAY)),
+        ):
             if value != default:
                 raise ConfigError(field, value, "left out with a network, which has its own")
         if (hosts := len(hosts_of(network))) < count:
             raise ConfigError("fabric", f"{hosts} hosts", f"a network of at least {count}, one for each GPU")
         links = completed(network)
         fastest = max(one["rate_bps"] for host in hosts_of(links)[:count] for one in links[host].values())
-        if speed not in (400e9, fastest):
+        if speed not in (checked_rate("rate", _RATE), fastest):
             raise ConfigError("rate", rate, "left out with a network, which has its own")
         speed = fastest
     if isinstance(inner, str) and (match := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*GB(?:ps|/s)\s*", inner)):
