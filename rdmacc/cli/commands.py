@@ -77,6 +77,11 @@ def refuse(context: typer.Context, names: str, allowed: str) -> None:
             raise ConfigError(one.opts[0], str(value) if isinstance(value, Path) else value, allowed)
 
 
+def text_of(page: Path | None) -> str:
+    """Return the text of a page to fill in; read it first, so that a missing page is an error at once."""
+    return "" if page is None else page.read_text(encoding="utf-8")
+
+
 def say_failed(name: str, reason: str) -> None:
     typer.echo(f"rdmacc: {reason if reason.startswith(name) else f'{name}: {reason}'}", err=True)
 

@@ -23,6 +23,7 @@ from rdmacc.cli.commands import (
     plot,
     refuse,
     run,
+    text_of,
     verify,
 )
 from rdmacc.cli.reproduce import reproduce
@@ -404,7 +405,7 @@ def _plausible(names: list[str], as_json: bool, page: Path | None) -> None:
     from rdmacc.experiments.ledger import plausible as bench
     from rdmacc.schemes import SCHEMES
 
-    total, before = len(names or SCHEMES) * len(bench.RATES), "" if page is None else page.read_text(encoding="utf-8")
+    total, before = len(names or SCHEMES) * len(bench.RATES), text_of(page)
     found = list(tqdm(bench.plausible(names), desc="rdmacc bench", unit="row", total=total, leave=False))
     if page is not None:
         page.write_text(bench.fill(before, found), encoding="utf-8")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
+from rdmacc.cli.commands import text_of
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import SCHEMES
 from rdmacc.searches import scorecard as cards
@@ -54,8 +55,7 @@ def on_held_out(names: Sequence[str], seed: int | None, against: str, objective:
 
 
 def on_finds(page: Path | None) -> str:
-    before = "" if page is None else page.read_text(encoding="utf-8")  # a missing page is an error at once
-    text = cards.finds_text(cards.finds())
+    before, text = text_of(page), cards.finds_text(cards.finds())
     if page is not None:
         page.write_text(filled(before, "finds", text), encoding="utf-8")
     return text
