@@ -97,7 +97,7 @@ class PfcState:
     ingress: dict[tuple[int, int], tuple[int, int]]
     """Bytes of ingress and headroom by (port, class), if the neighbour is paused and nothing is under way from it."""
     held: dict[tuple[int, int], dict[tuple[int, int], int]]
-    """Data bytes queued at switches by (out port, class), and by the port and the class in which they came."""
+    """Data bytes in paused queues of switches by (out port, class), and by the port and class in which they came."""
 
 
 class Engine(Protocol):

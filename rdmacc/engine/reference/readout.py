@@ -65,7 +65,7 @@ def pfc_state_of(nodes: Sequence[Host | Switch]) -> outcome.PfcState:
                 if all(packet.priority != account.cls for packet in before.flight):
                     state.ingress[account.port, account.cls] = account.ingress_bytes, account.headroom_used
         for port in node.ports.values():
-            for cls in range(DATA_CLASS, NUM_CLASSES):
+            for cls in (one for one in range(DATA_CLASS, NUM_CLASSES) if port.paused & 1 << one):
                 for packet in port.queues[cls]:
                     state.held[port.number, cls][packet.ingress.port, packet.ingress.cls] += packet.wire_bytes
     return state

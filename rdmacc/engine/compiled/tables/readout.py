@@ -93,7 +93,7 @@ def pfc_state_of(engine: CompiledEngine) -> outcome.PfcState:
                 under_way = _chain(packets, int(ports["flight_head"][reverse]))
                 if all(packets["priority"][n] != cls for n in under_way):
                     state.ingress[port, cls] = int(account["ingress_bytes"]), int(account["headroom_used"])
-            if not ports["is_nic"][port]:
+            if ports["paused"][port] & 1 << cls and not ports["is_nic"][port]:
                 for number in _chain(packets, int(queues["head"][port, cls])):
                     ingress = divmod(int(packets["ingress"][number]), NUM_CLASSES)
                     state.held[port, cls][ingress] += int(packets["wire_bytes"][number])
