@@ -52,7 +52,8 @@ def draw_explanation(explained: Explanation, ax: Axes | None) -> Axes:
         ax.set_ylim(len(places) + 0.6, -0.6)
         ax.grid(visible=False, axis="y")
         ax.set_title(f"Where the time of message {explained.flow} went")
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        if len(events):
+            ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax
 
 

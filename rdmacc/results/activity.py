@@ -87,7 +87,8 @@ def draw_step(
         every = -(-len(chosen) // _MOST_LABELS)
         ax.set_yticks(range(0, len(chosen), every), [str(host) for host in chosen[::every]])
         ax.grid(False)
-        ax.set(xlabel=f"time ({unit})", xlim=(begin / unit_ps, end / unit_ps), ylim=(len(chosen) - 0.5, -0.5))
+        ax.set(xlabel=f"time ({unit})", ylim=(len(chosen) - 0.5, -0.5))
+        ax.set_xlim(begin / unit_ps, max(end, begin + 1) / unit_ps)
         _name_jobs(ax, [jobs.get(str(host), "") for host in chosen])
         patches = [Patch(color=colour, label=what) for what, (_, _, colour) in _LOOK.items()]
         patches.append(Patch(color=_WAITS, label="waits"))

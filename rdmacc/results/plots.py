@@ -314,7 +314,7 @@ class ResultPlots:
                 told_apart = _joined(prefix, name if len(probes) > 1 or not prefix else "")
                 draw_trace(ax, time_ps, value, unit_ps=unit_ps, scale=scale, is_step=on_change, label=told_apart)
             ax.set(xlabel=f"time ({unit})", ylabel=ylabel)
-            ax.set_xlim(0, max(right, result.now_ps / unit_ps))
+            ax.set_xlim(0, max(right, result.now_ps / unit_ps) or 1)  # nothing has run before until=0
             ax.set_ylim(bottom=0, auto=None)  # a result drawn over it later may be higher
             if len(probes) > 1 or prefix:
                 ax.legend()

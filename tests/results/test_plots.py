@@ -163,6 +163,14 @@ def test_links_and_queues_agree_with_probes(recorded):
     assert sent_bytes == pytest.approx(result.ports["tx_bytes"][at])
 
 
+def test_a_run_of_no_time_is_drawn_without_a_warning(engine):
+    watched = [probes.queue("s0", "h0"), probes.throughput("h1", "s0", "1us")]
+    work = rdmacc.incast(["h1", "h2"], "h0", "8kB")
+    result = rdmacc.simulate(rdmacc.star(3), work, "dcqcn", engine=engine, until=0, probes=watched, explain=True)
+    for ax in (result.plot.queues(), result.plot.rates(), result.plot.step(), result.plot.explain(0)):
+        assert np.diff(ax.get_xlim()) > 0
+
+
 def test_errors():
     result = incast(explain=True)
     refused(lambda: result.animate("1ns"), "at least ", "3 MB")
