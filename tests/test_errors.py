@@ -174,6 +174,7 @@ MISTAKES = [
     ("a number for a checkpoint", lambda: run(checkpoint=3), "checkpoint = 3", "a path"),
     ("a checkpoint in no folder", lambda: run(checkpoint="none/x"), "checkpoint = 'none/x'", "can be written"),
     ("no name for a checkpoint", lambda: run(checkpoint=""), "checkpoint = ''", "can be read"),
+    ("a time between no checkpoints", lambda: run(every="5min"), "every = '5min'", "given with checkpoint"),
     ("a seed below zero", lambda: run(seed=-1), "seed = -1", "at least 0"),
     ("one probe without a list", lambda: run(probes=probes.queue("s0", "h0")), "probes = Probe(", "a list"),
     ("a probe by name", lambda: run(probes=["queue"]), "probes = 'queue'", "rdmacc.probes.queue('s0', 'h0'"),

@@ -44,7 +44,7 @@ def simulate(
     threads: int = 1,
     progress: bool | None = None,
     checkpoint: str | Path | None = None,
-    every: float | str = "10min",
+    every: float | str | None = None,
 ) -> Result:
     """Simulate a workload on a network under a scheme.
 
@@ -82,8 +82,8 @@ def simulate(
     checkpoint : str or Path, optional
         File to which the state is written during the run. If it exists, the run continues from it, so the same call
         resumes a run that was killed. It is deleted when the result is returned, and kept after an exception.
-    every : float or str
-        Wall time between two checkpoints, in seconds or as a string such as "10min".
+    every : float or str, optional
+        Wall time between two checkpoints, in seconds or as a string such as "10min", which is the default.
 
     Returns
     -------
@@ -97,12 +97,14 @@ def simulate(
     >>> result.flows.slowdown.round(2).tolist()
     [1.71, 1.72]
     """
+    if every is not None and checkpoint is None:
+        raise ConfigError("every", every, "given with checkpoint")
     simulation = Simulation(
         network, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace,
         explain=explain, check=check, order=order, threads=threads,
     )  # fmt: skip
     if checkpoint is not None:
-        simulation = resumed(simulation, checkpoint, every)
+        simulation = resumed(simulation, checkpoint, "10min" if every is None else every)
     result = simulation.run(until, progress=progress)
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)
