@@ -8,6 +8,7 @@ from typing import Any
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import Named
 from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
+from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, time_ps
 
 __all__ = ["Clocks", "Fault", "LinkDown", "Loss", "PauseStorm", "ScriptedLoss", "SlowLink", "flapping"]
@@ -217,8 +218,7 @@ class SlowLink(Named):
     def __post_init__(self) -> None:
         _check_link("SlowLink.link", self.link)
         _set_number(self, "share", Real, 1e-6, 1.0, "a share of the link's rate, from 0.000001 to 1")
-        if not isinstance(self.both_ways, bool):
-            raise ConfigError("SlowLink.both_ways", self.both_ways, "True or False")
+        object.__setattr__(self, "both_ways", checked_flag("SlowLink.both_ways", self.both_ways))
         _set_times(self)
 
 

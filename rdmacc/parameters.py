@@ -33,7 +33,7 @@ from rdmacc import units
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.scaling import Scaled
 from rdmacc.show.described import Doc, Signature
-from rdmacc.typed import unknown_name
+from rdmacc.typed import checked_flag, unknown_name
 
 if TYPE_CHECKING:
     from rdmacc.units import Quantity
@@ -321,9 +321,7 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
             raise ConfigError(name, value, f"one of {', '.join(choices)}")
         return value
     elif isinstance(default, bool):
-        if not isinstance(value, bool | np.bool_):
-            raise ConfigError(name, value, "True or False")
-        return bool(value)
+        return checked_flag(name, value)
     elif isinstance(default, str):
         if not isinstance(value, str) or not value.isprintable():
             raise ConfigError(name, value, "a string in one line")

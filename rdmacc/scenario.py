@@ -122,16 +122,18 @@ class Scenario(Named):
         validate(network)
         check_types(self)
         work = messages(self.messages())
-        if not isinstance(self.explain, bool) and not all(isinstance(one, str | int) for one in self.explain):
+        if not isinstance(self.explain, bool | np.bool_) and not all(
+            isinstance(one, str | int) for one in self.explain
+        ):
             raise ConfigError("explain", self.explain, "True, False, or a list of strings or whole numbers")
         content = {
             "format": _FORMAT,
             "rdmacc": metadata.version("rdmacc"),
             "engine": self.engine,
             "seed": int(self.seed),
-            "trace": self.trace,
+            "trace": bool(self.trace),
             **({"explain": _listed(self.explain)} if self.explain else {}),
-            **({} if self.check is None else {"check": self.check}),
+            **({} if self.check is None else {"check": bool(self.check)}),
             **({} if self.until is None else {"until_ps": time_ps(self.until, field="until")}),
             "scheme": scheme_table_of(as_scheme(self.scheme)),
             "probes": [_fields_out(probe) for probe in self.probes],

@@ -144,6 +144,13 @@ def check_types(owner: Any) -> None:
         _check(f"{kind.__name__}.{name}", allowed, getattr(owner, name))
 
 
+def checked_flag(field: str, value: object, allowed: str = "True or False") -> bool:
+    """Return a bool, NumPy's too, as Python's; raise a ConfigError for anything else."""
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigError(field, value, allowed)
+    return bool(value)
+
+
 def _check(name: str, allowed: _Kind, value: object) -> None:
     if not allowed.accepts(value):
         shown = value if isinstance(value, _PLAIN) else type(value).__name__

@@ -23,6 +23,7 @@ from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
+from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, format_size, time_ps
 
 _log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def is_checked(scheme: Scheme, check: bool | None) -> bool:
     They stay checked after a clean run, because an index may be out of range in the next one.
     """
     if check is not None:
-        return check
+        return checked_flag("check", check)
     return any(type(part).__module__.split(".")[0] != "rdmacc" and part.handlers() for part in scheme.components)
 
 

@@ -24,7 +24,7 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation.copies import forked, loaded, save
 from rdmacc.simulation.running import Running, check_memory, is_checked
 from rdmacc.topology.fabric import Fabric
-from rdmacc.typed import named, typed
+from rdmacc.typed import checked_flag, named, typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.schedule import Workload
 
@@ -92,11 +92,9 @@ class Simulation(Running):
     ) -> None:
         begin = time.perf_counter()
         chosen = as_scheme(scheme)
-        for name, value in (("trace", trace), ("check", check)):
-            if not isinstance(value, bool) and not (name == "check" and value is None):
-                raise ConfigError(name, value, "True or False")
-        if not isinstance(explain, bool | list | tuple):
-            raise ConfigError("explain", explain, "True, False, or a list of messages")
+        trace = checked_flag("trace", trace)
+        if not isinstance(explain, list | tuple):
+            explain = checked_flag("explain", explain, "True, False, or a list of messages")
         if isinstance(probes, list | tuple):
             names = [one.name for one in probes if isinstance(one, Probe)]
             for one in names:

@@ -49,7 +49,7 @@ from rdmacc.sweep.study_runs import (
 from rdmacc.sweep.study_tables import SHOWN, StudyComparison, cells_of, compared, intervals
 from rdmacc.sweep.workers import Failed, check_executor, default_jobs
 from rdmacc.topology import Graph
-from rdmacc.typed import named, typed
+from rdmacc.typed import checked_flag, named, typed
 from rdmacc.units import Quantity
 from rdmacc.workload.columns import is_list
 
@@ -334,8 +334,7 @@ def study(
     for name, given in (("probes", probes), ("faults", faults)):
         if not isinstance(given, list | tuple):
             raise ConfigError(name, given, "a list")
-    if check is not None and not isinstance(check, bool):
-        raise ConfigError("check", check, "True, False or None")
+    check = None if check is None else checked_flag("check", check, "True, False or None")
     check_threads(threads)
     check_executor(executor)
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.choice import Hosts, generator
 from rdmacc.workload.columns import Int64s
@@ -15,7 +16,6 @@ from rdmacc.workload.frame import (
     MOST_OF_ANYTHING,
     PERIOD,
     as_objects,
-    checked_flag,
     checked_hosts,
     checked_whole,
     from_columns,

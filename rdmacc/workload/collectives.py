@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, size_bytes, time_ps
 from rdmacc.workload.choice import Hosts, generator
 from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import as_objects, checked_flag, checked_hosts, checked_whole, from_columns
+from rdmacc.workload.frame import as_objects, checked_hosts, checked_whole, from_columns
 from rdmacc.workload.patterns import many_to_many
 
 

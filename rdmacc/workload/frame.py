@@ -217,12 +217,6 @@ def checked_whole(field: str, value: int, least: int | None = None) -> int:
     return int(value)
 
 
-def checked_flag(field: str, value: bool) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise ConfigError(field, value, "True or False")
-    return bool(value)
-
-
 def hosts_in(network: Any) -> list[Host] | None:
     """Return the hosts of a network in its order; None for anything else."""
     if isinstance(network, Fabric):

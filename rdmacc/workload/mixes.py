@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.arrivals import incasts, poisson
 from rdmacc.workload.choice import generator
 from rdmacc.workload.compose import combine
-from rdmacc.workload.frame import Host, as_objects, checked_flag, checked_whole, from_columns, stream
+from rdmacc.workload.frame import Host, as_objects, checked_whole, from_columns, stream
 from rdmacc.workload.load import MOST_LOAD, Load
 from rdmacc.workload.published import DART_SHORT, Sizes, drawn_from, size_distribution
 from rdmacc.workload.traffic import Network, Traffic, as_fabric
