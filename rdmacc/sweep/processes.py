@@ -3,6 +3,10 @@
 By default, multiprocessing imports the main script in each process, because the script may define the work. A script
 without `if __name__ == "__main__":` would then start all over in each process, if Python did not stop it with a long
 traceback. Most sweeps and studies use nothing from the script, so it is imported only for work that refers to it.
+
+Loky (3.7) would not replace this module. A worker that dies fails all pending calls of its pool, as in the standard
+library; workers outlive a parent that is killed; scripts go to them as byte code, from which handlers cannot be
+compiled; and each pool imports rdmacc anew, for seconds.
 """
 
 import multiprocessing
@@ -15,10 +19,10 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from functools import partial
-from multiprocessing import context as contexts
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Self, TypeVar
 
 from rdmacc.errors import ConfigError
@@ -59,85 +63,70 @@ def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
 
 
 def finished(
-    pool: Executor, calls: Mapping[_Key, Callable[[], _R]], queue: deque[_Key], width: int
+    submit: Callable[[Callable[[], _R]], Future[_R]], calls: Mapping[_Key, Callable[[], _R]], width: int
 ) -> Iterator[tuple[_Key, Future[_R]]]:
-    """Make a queue of calls, at most `width` at a time, and yield each when it has ended; stop if the pool breaks."""
-    running: dict[Future[_R], _Key] = {}
+    """Submit calls, at most `width` at a time, and yield each when it has ended."""
+    waiting, running = deque(calls), dict[Future[_R], _Key]()
+    ended = deque[tuple[_Key, Future[_R]]]()
     try:
-        while queue or running:
-            while queue and len(running) < width:
-                future = _submitted(pool, calls[queue[0]])
-                running[future] = queue.popleft()
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), future
-    except BrokenExecutor:  # while submitting
-        for future in wait(running).done:
-            yield running.pop(future), future
+        while waiting or running or ended:
+            while waiting and len(running) < width:
+                name = waiting.popleft()
+                running[submit(calls[name])] = name
+            while ended:  # now that the next calls have begun
+                yield ended.popleft()
+            ended += [(running.pop(future), future) for future in wait(running, return_when=FIRST_COMPLETED).done]
     except KeyboardInterrupt:
-        for future in [one for one in running if one.done()]:
-            yield running.pop(future), future
+        yield from [*ended, *((name, future) for future, name in running.items() if future.done())]
         raise
     finally:
         for future in running:
             future.cancel()
 
 
-def _submitted(pool: Executor, call: Callable[[], _R]) -> Future[_R]:
-    try:
-        with warnings.catch_warnings():  # about forking with threads, which are daemons
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return pool.submit(call)
-    except BrokenExecutor:
-        raise
-    except Exception as error:  # a cluster that is gone may raise anything
-        failed = Future[_R]()
-        failed.set_exception(error)
-        return failed
-
-
 class Processes:
-    """Processes of this machine, started with the first call and ended with the block."""
+    """Processes of this machine, started when there are calls for them and ended with the block.
 
-    def __init__(self, jobs: int, imports_script: bool, context: Any = None, work: Any = None) -> None:
-        self._jobs, self._context, self._work = jobs, context or _context(imports_script), work
-        self._pool: ProcessPoolExecutor | None = None
+    Each is a pool by itself, so that its death breaks no other call.
+    """
+
+    def __init__(self, jobs: int, imports_script: bool) -> None:
+        self._jobs, self._imports_script = jobs, imports_script
+        self._last: dict[ProcessPoolExecutor, Future[Any]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        if kind is not None and self._pool is not None:
-            for process in list((self._pool._processes or {}).values()):  # `shutdown` would wait for busy ones
-                process.kill()
-        self._end()
+        for pool in self._last:
+            _end(pool, kind is not None)
 
-    def _end(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(cancel_futures=True)
+    def _submit(self, call: Callable[[], _R]) -> Future[_R]:
+        pool = next((one for one, last in self._last.items() if last.done()), None)
+        if pool is None:
+            pool = ProcessPoolExecutor(1, _context(), _attend)
+        try:
+            with nullcontext() if self._imports_script else _without_script():
+                future = self._last[pool] = pool.submit(call)
+            return future
+        except BrokenExecutor:  # the process has died
+            _end(pool, False)
+            del self._last[pool]
+            return self._submit(call)
 
     def outcomes(self, calls: Mapping[_Key, Callable[[], _R]]) -> Iterator[tuple[_Key, Future[_R]]]:
         """Make calls, and yield each when it has ended.
 
-        If a process dies, the calls under way are repeated one at a time; a call that kills its process again ends with
-        a BrokenExecutor.
+        Calls whose process died are repeated in the end, one at a time, because together they may have run out of
+        memory. A call that kills its process again ends with a BrokenExecutor.
         """
-        waiting, suspects = deque(calls), deque[_Key]()
-        while waiting or suspects:
-            queue, jobs = (suspects, 1) if suspects else (waiting, self._jobs)
-            if self._pool is None:
-                self._pool = ProcessPoolExecutor(jobs, self._context, _attend, (self._work,))
-            is_broken = False
-            # one more call than processes, so that none idles
-            for name, future in finished(self._pool, calls, queue, jobs + (queue is waiting)):
-                is_dead = isinstance(future.exception(), BrokenExecutor)
-                is_broken = is_broken or is_dead
-                if is_dead and queue is waiting:
-                    suspects.append(name)
-                else:
-                    yield name, future
-            if is_broken or queue is suspects:
-                self._end()
+        died: dict[_Key, Callable[[], _R]] = {}
+        for name, future in finished(self._submit, calls, self._jobs):
+            if isinstance(future.exception(), BrokenExecutor):
+                died[name] = calls[name]
+            else:
+                yield name, future
+        yield from finished(self._submit, died, 1)
 
     def in_order(self, calls: Sequence[Callable[[], _R]]) -> Iterator[Future[_R]]:
         """Make calls, and yield them in their order."""
@@ -146,6 +135,13 @@ class Processes:
             while place not in found:
                 other, found[other] = next(ended)
             yield found.pop(place)
+
+
+def _end(pool: ProcessPoolExecutor, is_abrupt: bool) -> None:
+    if is_abrupt:
+        for process in list((pool._processes or {}).values()):  # `shutdown` would wait for busy ones
+            process.kill()
+    pool.shutdown(cancel_futures=True)
 
 
 def may_fork() -> bool:
@@ -157,21 +153,30 @@ def may_fork() -> bool:
     return sys.platform == "linux" and not multiprocessing.parent_process() and all(one.daemon for one in others)
 
 
-def is_worth_forking(time_s: float) -> bool:
-    """Return whether forking is possible, and pays off for work of this duration."""
-    return time_s > _WORTH_FORKING_S and may_fork()
+def shared_out(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
+    """Yield a function's result for each part: the first computed here, the others in forks if that saves seconds."""
+    begin, later = time.perf_counter(), parts[1:]
+    yield from map(compute, parts[:1])
+    is_long = (time.perf_counter() - begin) * len(later) > _WORTH_FORKING_S
+    yield from _in_forks(compute, later, jobs) if is_long and jobs > 1 and may_fork() else map(compute, later)
 
 
-def in_forks(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
-    """Yield a function's result for each part, in order: computed in forks, or here if a fork dies.
+def _in_forks(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
+    """Yield a function's result for each part, in order: computed in forks, or here once a fork has died.
 
     Forks inherit the function and the parts in memory, so neither has to be picklable.
     """
-    context = multiprocessing.get_context("fork")
-    with Processes(min(jobs, len(parts)), True, context, (compute, parts)) as pool:
-        ended = pool.in_order([partial(_compute_part, place) for place in range(len(parts))])
-        for part, future in zip(parts, ended, strict=True):
+    pool = ProcessPoolExecutor(min(jobs, len(parts)), multiprocessing.get_context("fork"), _attend, ((compute, parts),))
+    is_done = False
+    try:
+        with warnings.catch_warnings():  # about forking with threads, which are daemons
+            warnings.simplefilter("ignore", DeprecationWarning)
+            futures = [pool.submit(_compute_part, place) for place in range(len(parts))]
+        for part, future in zip(parts, futures, strict=True):
             yield compute(part) if isinstance(future.exception(), BrokenExecutor) else future.result()
+        is_done = True
+    finally:
+        _end(pool, not is_done)
 
 
 _work: Any = None
@@ -183,15 +188,7 @@ def _compute_part(place: int) -> Any:
     return compute(parts[place])
 
 
-def shared_out(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
-    """Yield a function's result for each part: the first computed here, the others in forks if it took a second."""
-    begin, later = time.perf_counter(), parts[1:]
-    yield from map(compute, parts[:1])
-    has_forks = later and jobs > 1 and is_worth_forking(time.perf_counter() - begin)
-    yield from in_forks(compute, later, jobs) if has_forks else map(compute, later)
-
-
-def _attend(work: Any) -> None:
+def _attend(work: Any = None) -> None:
     """Make a process ignore Ctrl-C, and end with its parent."""
     global _work
     _work = work
@@ -206,40 +203,20 @@ def _attend(work: Any) -> None:
     threading.Thread(target=end, daemon=True).start()
 
 
-def _context(imports_script: bool) -> Any:
+def _context() -> Any:
     """Return the start method: a fork server with the imports done, if the system supports it."""
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        context: Any = contexts.ForkServerContext()
-        context.set_forkserver_preload(["rdmacc.sweep.workers", "rdmacc.experiments"])
-        if not imports_script:
-            context.Process = _ForkedWithoutScript
-    else:
-        context = contexts.SpawnContext()
-        if not imports_script:
-            context.Process = _SpawnedWithoutScript
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["rdmacc.sweep.workers", "rdmacc.experiments"])
     return context
 
 
-class _WithoutScript:
-    """Starts processes that do not import the script, by hiding it from `__main__` while they start."""
-
-    def start(self) -> None:
-        main = sys.modules["__main__"]
-        spec, file = getattr(main, "__spec__", None), main.__dict__.pop("__file__", None)
-        main.__spec__ = None
-        try:
-            super().start()  # type: ignore[misc]
-        finally:
-            main.__spec__ = spec
-            if file is not None:
-                main.__file__ = file
-
-
-class _SpawnedWithoutScript(_WithoutScript, contexts.SpawnProcess):
-    pass
-
-
-if sys.platform != "win32":
-
-    class _ForkedWithoutScript(_WithoutScript, contexts.ForkServerProcess):
-        pass
+@contextmanager
+def _without_script() -> Iterator[None]:
+    """Keep processes that start from importing the script, by hiding it."""
+    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main

@@ -7,12 +7,12 @@ parameters.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
 from rdmacc.show.tables import html_table, printable, text_table
 from rdmacc.sweep.explained import StudyExplanation, explained
-from rdmacc.sweep.processes import in_forks, is_worth_forking, pickled
+from rdmacc.sweep.processes import pickled, shared_out
 from rdmacc.sweep.run import SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
@@ -347,7 +347,7 @@ def study(
     chosen_schemes, can_be_sent = [one.scenario.scheme for one in first], False
     with suppress(ConfigError):
         can_be_sent = bool(pickled(chosen_schemes, "schemes", None, "such as can be sent"))
-    most = _WORTH_KEEPING if can_be_sent else float("inf")
+    most = _WORTH_KEEPING if can_be_sent else inf
     may_stay = (is_default and not why_not_compiled()) or not can_be_sent
     if may_stay and all(one.cost <= most for one in first):
         with suppress(HeavyRunError):  # the workload of another seed is too large
@@ -365,19 +365,12 @@ def _here(
     runs: Sequence[StudyRun], measure: Callable[[Sequence[StudyRun]], Iterable[Measured | Failed]], progress: bool
 ) -> dict[str, Measured | Failed]:
     """Compute runs in this process, and in forks of it if that takes long; store nothing."""
-    bar = LateBar(len(runs), 1.0 if progress else float("inf"), desc="study", unit="run", leave=False)
     blocks = [runs[first : first + _BLOCK] for first in range(0, len(runs), _BLOCK)]
-    begin, outcomes = time.perf_counter(), list[Measured | Failed]()
-    with closing(bar):
-        for number, block in enumerate(blocks):
-            if number == 1 and is_worth_forking((time.perf_counter() - begin) * (len(blocks) - 1)):
-                for found in in_forks(lambda block: list(measure(block)), blocks[1:], default_jobs()):
-                    outcomes += found
-                    bar.update(len(found))
-                break
-            for outcome in measure(block):
-                outcomes.append(outcome)
-                bar.update(1)
+    outcomes: list[Measured | Failed] = []
+    with closing(LateBar(len(runs), 1.0 if progress else inf, desc="study", unit="run", leave=False)) as bar:
+        for found in shared_out(lambda block: list(measure(block)), blocks, default_jobs()):
+            outcomes += found
+            bar.update(len(found))
     return dict(zip((one.name for one in runs), outcomes, strict=True))
 
 

@@ -4,7 +4,6 @@ import os
 import pickle
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import suppress
@@ -143,21 +142,25 @@ def outcomes(calls: Mapping[_Key, Callable[[], Any]], pool: Processes | Executor
     if pool is None:
         yield from ((name, call()) for name, call in calls.items())
         return
-    left = deque[_Key]() if isinstance(pool, Processes) else deque(calls)
-    ended = pool.outcomes(calls) if isinstance(pool, Processes) else finished(pool, calls, left, len(calls))
+    ended = pool.outcomes(calls) if isinstance(pool, Processes) else finished(partial(_sent, pool), calls, len(calls))
     for name, future in ended:
         yield name, _outcome(future)
-    yield from ((name, Failed(_GONE)) for name in left)
 
 
-_GONE = "the executor is gone; run the same command to continue from the stored points"
+def _sent(executor: Executor, call: Callable[[], Any]) -> Future[Any]:
+    try:
+        return executor.submit(call)
+    except Exception as error:  # a cluster that is gone may raise anything
+        failed = Future[Any]()
+        failed.set_exception(CancelledError() if isinstance(error, BrokenExecutor) else error)
+        return failed
 
 
 def _outcome(future: Future[Any]) -> Any:
     try:
         return future.result()
     except CancelledError:
-        return Failed(_GONE)
+        return Failed("the executor is gone; run the same command to continue from the stored points")
     except BrokenExecutor:
         return Failed("the process that computed it died; perhaps it ran out of memory")
     except Exception as error:
