@@ -1,7 +1,7 @@
 """Max-min fair completion times of a whole workload: an estimate in seconds instead of minutes of packet simulation.
 
-At every moment each active message has its max-min fair rate (`rdmacc.models.filling`). Paths are those of the packet
-simulator, by the same ECMP hash.
+At every moment each active message has its max-min fair rate (`rdmacc.models.filling`), in proportion to the workload's
+weights. Paths are those of the packet simulator, by the same ECMP hash.
 
 Each result includes the recorded error for messages of that size and load, from `max_min.csv`, which ``python -m
 rdmacc.experiments.micro.max_min`` updates. For messages that wait for others, as in a collective, there is no general
@@ -90,8 +90,10 @@ def fair_times(plan: Plan, *, has_acks: bool = True, tolerance: float = 0.001) -
     latency = np.maximum(plan.ideal_fct_ps - wire / slowest, 0.0)
     computing, count = plan.computation, plan.n_messages
     waits = plan.dependents or Dependents(np.zeros(count + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
+    use = use * np.repeat(plan.weight, np.diff(first))  # rates per weight are max-min fair
     begin, end = run(
-        wire, np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
+        wire / plan.weight,
+        np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
         np.append(latency, computing.duration_ps), waits.first.astype(np.int64), waits.rows.astype(np.int64),
         waits.delay_ps.astype(np.float64), first, links, use, capacity, plan.qp.astype(np.int64), tolerance,
     )  # fmt: skip

@@ -154,6 +154,15 @@ def test_messages_of_a_queue_pair_go_one_after_another():
     assert table["fct_ps"].tolist() == pytest.approx(packets.tolist(), rel=1e-3)
 
 
+def test_shares_are_in_proportion_to_weights():
+    """The message of weight 3 has 3/4 of the link until it ends; then the other has a third of itself behind it."""
+    work = rdmacc.incast(["h1", "h2"], "h0", "1MB").assign(weight=[3.0, 1.0])
+    table = MaxMin(network=rdmacc.star(3), workload=work, scheme="line-rate", has_acks=False).solve()
+    wire_ps = 1000 * 1048 * 80
+    latency_ps = table["ideal_fct_ps"] - wire_ps
+    assert (table["fct_ps"] - latency_ps).tolist() == pytest.approx([wire_ps * 4 / 3, wire_ps * 2])
+
+
 @pytest.mark.parametrize("is_reply", [False, True])
 def test_paths_match_those_of_packets(is_reply):
     net = rdmacc.leaf_spine(4, 4, 2)
