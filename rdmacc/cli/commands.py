@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from rdmacc.errors import ConfigError, reason_of
+from rdmacc.errors import ConfigError, reason_of, written
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -80,6 +80,15 @@ def refuse(context: typer.Context, names: str, allowed: str) -> None:
 def text_of(page: Path | None) -> str:
     """Return the text of a page to fill in; read it first, so that a missing page is an error at once."""
     return "" if page is None else page.read_text(encoding="utf-8")
+
+
+def check_folder(folder: Path) -> None:
+    """Make a folder, and raise a ConfigError if no file can be written in it; call it before what takes long."""
+    from tempfile import TemporaryFile
+
+    with written(folder, "folder"):
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
 
 
 def say_failed(name: str, reason: str) -> None:
@@ -196,6 +205,8 @@ def run(
     from rdmacc.experiments import select
 
     asked = _asked(scale, seed, seeds, changed, store)
+    if out is not None:
+        check_folder(out)
     contents, failures = [], _Failures(select(name))
     for one, found in _swept(name, asked, jobs, engine, dask, failures):
         with failures.caught(one):

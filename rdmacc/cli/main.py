@@ -375,6 +375,8 @@ def bench(
         return
     if engine == "simpy":
         refuse(context, "order threads", "given with --engine compiled or both")
+    if record is not None:
+        benchmark.append_to(record, [])  # a file that cannot be written is an error at once
     total = len(cases) * (len(engines) + ("compiled" in engines) * (len(threads or [1]) - 1))
     running = benchmark.run(engines, cases, scale, order, threads or [1], rounds)
     measured = list(tqdm(running, desc="rdmacc bench", unit="case", total=total, leave=False))

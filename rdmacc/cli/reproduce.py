@@ -44,6 +44,7 @@ def reproduce(
     from rdmacc.experiments.ledger.report import Report
 
     planned = _planned(papers)
+    commands.check_folder(out)
     report = Report(out, planned, scale, seed, since, seeds)
     common: dict[str, Any] = {"scale": scale, "seed": seed, "seeds": seeds, "store": store}
     with commands.resumable():

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from rdmacc.cli.commands import text_of
+from rdmacc.cli.commands import check_folder, text_of
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import SCHEMES
 from rdmacc.searches import scorecard as cards
@@ -63,6 +63,8 @@ def on_finds(page: Path | None) -> str:
 
 def report(names: Sequence[str], jobs: int, out: Path | None, plot: Path | None) -> Iterator[str]:
     """Yield lines about schemes; search those missing from the bundled table, or all if `out` is given."""
+    for path in filter(None, (out, plot)):
+        check_folder(path.parent)
     stored = cards.bundled() if cards.TABLE.exists() else pd.DataFrame({"scheme": []})
     if not names and out is None:
         yield from summary(stored)

@@ -279,6 +279,10 @@ class FakeSweep:
         (("run", "dart.fig2", "--set", "zeta=3"), "a parameter of the schemes compared"),
         (("schemes", "tcp"), "did you mean 'dctcp'"),
         (("bench", "--gpus", "12"), "--gpus = 12: must be a multiple of 8"),
+        (("run", "dart.fig2", "--out", "/proc/x"), "folder = '/proc/x': must be a folder that can be written"),
+        (("reproduce", "dart", "--out", "/proc/x"), "folder = '/proc/x': must be a folder that can be written"),
+        (("scorecard", "--plot", "/proc/x/map.png"), "folder = '/proc/x': must be a folder that can be written"),
+        (("bench", "--record", "/proc/x"), "--record = '/proc/x': must be a file that can be written"),
         (("bench", "--only", "z"), "--only = 'z': must be one of a, b, c, dart, k16, k32, nscc"),
     ],
 )
