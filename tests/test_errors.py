@@ -1,5 +1,6 @@
 """Typical mistakes and their messages: field, value and allowed values, before anything runs."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -252,6 +253,8 @@ MISTAKES = [
     ("a message for a list", lambda: done().explanations(0), "flows = 0", "a list"),
     ("a message of none", lambda: run(work=rdmacc.open_work(), until="1us").goodput(0), "flow = 0", "has none"),
     # Studies, experiments, models
+    ("no current folder", lambda: [os.mkdir("x"), os.chdir("x"), os.rmdir("../x"), study(seeds=2, jobs=2)],
+     "current folder = 'deleted'", "jobs=1"),
     ("an executor without its with", lambda: study(executor=dask_executor("local:1")), "executor = ", "as executor"),
     ("a network's without return", lambda: study(network=lambda seed: None), "network = None", "networkx.Graph"),
     ("a figure that is not there", lambda: experiment("dart.fig99"), "'dart.fig99'", "did you mean 'dart.fig9'"),

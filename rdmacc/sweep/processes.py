@@ -205,6 +205,10 @@ def _attend(work: Any = None) -> None:
 
 def _context() -> Any:
     """Return the start method: a fork server with the imports done, if the system supports it."""
+    try:
+        os.getcwd()
+    except OSError:
+        raise ConfigError("current folder", "deleted", "must exist where processes start; or pass jobs=1") from None
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
