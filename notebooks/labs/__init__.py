@@ -120,7 +120,9 @@ def _code(path: Path) -> list[tuple[str, str]]:
             if cell["cell_type"] == "code"
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError("lab", str(path), f"must be a notebook or a Python file ({error})") from None
+        raise ConfigError(
+            "lab", str(path), f"must be a notebook with cells, or a Python file ({type(error).__name__}: {error})"
+        ) from None
     return [(at, "".join(line for line in code.splitlines(True) if line[:1] not in "%!")) for at, code in pieces]
 
 

@@ -412,7 +412,3 @@ def _plausible(names: list[str], as_json: bool, page: Path | None) -> None:
     if page is not None:
         page.write_text(bench.fill(before, found), encoding="utf-8")
     typer.echo(json.dumps([one.to_dict() for one in found], indent=2) if as_json else bench.text(found))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -62,7 +62,7 @@ def test_a_command_of_the_readme_runs_to_its_end(folder, record_property, comman
 
 
 def started(folder, command, *more):
-    arguments = [sys.executable, "-m", "rdmacc.cli.main", *command.split()[1:], *more]
+    arguments = [sys.executable, "-m", "rdmacc", *command.split()[1:], *more]
     environment = os.environ | {"MPLBACKEND": "Agg", "RDMACC_STORE_DIR": str(folder / "store")}
     out, err = subprocess.PIPE, subprocess.STDOUT
     return subprocess.Popen(arguments, cwd=folder, env=environment, stdout=out, stderr=err, text=True)

@@ -52,12 +52,14 @@ def test_a_notebook_is_run_from_the_top_as_saved(tmp_path):
 
 def test_failures_are_named(tmp_path):
     (tmp_path / "mine.py").write_text("drain_us = 1 / 0\n")
+    (tmp_path / "empty.ipynb").write_text("{}")
     with pytest.raises(ConfigError, match=r"mine.py, cell 1.*ZeroDivisionError"):
         check(1, tmp_path / "mine.py")
     for number, path, message in (
         (6, None, "lab = 6: must be 1 to 5"),
         (1, tmp_path / "none.ipynb", "none.ipynb"),
         (1, tmp_path, "must be a notebook"),
+        (1, tmp_path / "empty.ipynb", r"must be a notebook with cells, or a Python file \(KeyError: 'cells'\)"),
     ):
         with pytest.raises(ConfigError, match=message):
             check(number, path)

@@ -1,0 +1,5 @@
+"""``python -m rdmacc``: the command line."""
+
+from rdmacc.cli.main import main
+
+main()
