@@ -28,6 +28,7 @@ from rdmacc.schemes import Scheme
 from rdmacc.show.style import COLOURS, draw_spread, draw_trace, ecdf, fit_above, log_axes, style, subplots
 from rdmacc.sweep.seeds import Seeding
 from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, scalars, tidy, typed, wide
+from rdmacc.sweep.workers import Run
 from rdmacc.topology import Graph
 from rdmacc.units import (
     MB,
@@ -49,7 +50,7 @@ from rdmacc.units import (
 from .framework.bands import *
 from .framework.case import CaseFigure, fct_so_far_ps, in_order_fct_ps
 from .framework.claim import Claim, Measured, NotJudged
-from .framework.experiment import Experiment, Run
+from .framework.experiment import Experiment
 from .framework.panels import Bars, Distributions, Lines, Listing, Panel, Sketch, Traces, draw_blocks, draw_panels
 from .framework.point import Point, check_scale
 from .framework.reading import DEFAULT

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -27,7 +27,7 @@ from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.schemes.tables import scheme_from, scheme_table_of
-from rdmacc.simulation import Simulation
+from rdmacc.simulation import Simulation, simulate_many
 from rdmacc.topology import Graph, completed, validate
 from rdmacc.typed import check_types, typed
 from rdmacc.units import Quantity, time_ps
@@ -88,6 +88,15 @@ class Scenario(Named):
         result = simulation.run(self.until, progress=False)
         give_back(simulation.engine)
         return result
+
+    def runs(self, seeds: Iterable[int], threads: int = 1) -> Iterator[Result]:
+        """Simulate it with each of several seeds; what they have in common is set up once."""
+        if self.trace or self.explain:
+            return (replace(self, seed=seed).run(threads) for seed in seeds)
+        return simulate_many(
+            self.make_network(), self.messages(), self.scheme, seeds, engine=self.engine, until=self.until,
+            probes=self.probes, faults=self.faults, check=self.check, threads=threads,
+        )  # fmt: skip
 
     def simulation(self, **changes: Any) -> Simulation:
         """Return the simulation, ready to run to `until`.

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from inspect import isgeneratorfunction
 from textwrap import wrap
@@ -27,17 +26,13 @@ from rdmacc.experiments.framework.papers import PAPERS, numbered
 from rdmacc.experiments.framework.point import Point, check_scale, with_parameters
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, readings_of
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.show.style import PAGE, on_a_page
 from rdmacc.sweep.seeds import SEED, Seeding, check_seed, check_seeds, labelled, points_of_seeds, rows_of_seeds
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, wide
+from rdmacc.sweep.workers import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-Run = Callable[[Scenario], Result]
-"""Function that simulates a scenario on the chosen engine."""
 
 
 def _listed(points: Callable[..., Iterable[Point]]) -> Callable[..., list[Point]]:
@@ -153,12 +148,8 @@ class Experiment(ABC):
         seeds : int, optional
             Number of seeds, starting at `seed`. Default: the experiment's own number.
         """
-
-        def simulated(scenario: Scenario) -> Result:
-            return replace(scenario, engine=engine).run()
-
-        points = self.seeded_points(scale, seed, seeds)
-        tables = {name: check_table(self.execute(point, simulated), point.name) for name, (point, _) in points.items()}
+        run, points = Run(engine), self.seeded_points(scale, seed, seeds)
+        tables = {name: check_table(self.execute(point, run), point.name) for name, (point, _) in points.items()}
         return assemble(tables, {name: shown.labels for name, (_, shown) in points.items()})
 
     def checked_points(

@@ -141,8 +141,8 @@ class LossSweep(Experiment):
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         scenario = point.scenario
         assert scenario is not None
-        seeds = [scenario.seed + number for number in range(point.labels["runs"])]
-        frames = [self.measure(point, run(replace(scenario, seed=seed))) for seed in seeds]
+        seeds = range(scenario.seed, scenario.seed + point.labels["runs"])
+        frames = [self.measure(point, result) for result in run.each(scenario, seeds)]
         return pd.concat([frame.assign(run=number) for number, frame in enumerate(frames)], ignore_index=True)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.parameters import Parameters, param
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, scheme, scheme_table
-from rdmacc.simulation import simulate
+from rdmacc.simulation import simulate, simulate_many
 from rdmacc.topology import Graph
 from rdmacc.typed import typed
 
@@ -200,10 +200,11 @@ class Setup(Parameters):
             key = f"{alone.to_json()} {calls}"
             if key not in _results:
                 watched = [call.make() for call in calls]
-                _results[key] = simulate(
-                    self.graph, work, self.scheme(name), engine=engine, seed=self.seed, probes=watched,
-                    faults=[call.make() for call in self._faults()], progress=False,
+                found = simulate_many(
+                    self.graph, work, self.scheme(name), [self.seed], engine=engine, probes=watched,
+                    faults=[call.make() for call in self._faults()],
                 )  # fmt: skip
+                _results[key] = next(found)
             results[name] = _results[key] = _results.pop(key)  # move to the end, to be evicted last
         for key in list(_results)[:-_KEPT]:
             del _results[key]

@@ -6,7 +6,7 @@ import inspect
 import traceback
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby, product
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from rdmacc.results.result import Result
 from rdmacc.results.summary import Transport, counts_of, percentile, starting_in
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
-from rdmacc.simulation import IS_QUIET, simulate_many
+from rdmacc.simulation import IS_QUIET
 from rdmacc.state import LINK_CLASSES
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.sweep.workers import Failed
@@ -170,11 +170,7 @@ def measured_here(runs: Iterable[StudyRun], engine: str, threads: int, most: flo
             own, seeds = left[0].scenario, [one.scenario.seed for one in left]
             token = IS_QUIET.set(True)
             try:
-                results = simulate_many(
-                    own.make_network(), own.messages(), own.scheme, seeds, engine=engine, until=own.until,
-                    probes=own.probes, faults=own.faults, check=own.check, threads=threads,
-                )  # fmt: skip
-                for result in results:
+                for result in replace(own, engine=engine).runs(seeds, threads):
                     left.popleft()
                     yield measured_of(result)
             except Exception as error:

@@ -92,30 +92,43 @@ def _is_that(code: Mapping[str, Any], experiment: Any, point: Any) -> bool:
     return True
 
 
-def compute(experiment: Any, point: Any, engine: str, threads: int = 1, checkpoint: str = "") -> Computed:
-    """Compute a point in this process."""
-    runs: list[tuple[str, int, int]] = []  # engine, packet-hops and end of each
+class Run:
+    """Simulates the scenarios of a point, and counts what they cost."""
 
-    def run(scenario: Scenario) -> Result:
-        token = IS_QUIET.set(True)  # the table's rows show what hundreds of runs would warn of
-        try:
-            simulation = replace(scenario, engine=engine).simulation(threads=threads)
-            if checkpoint and simulation.engine.name == "compiled":
-                simulation = _resumed(simulation, Path(f"{checkpoint}.{len(runs)}"))
-            result = simulation.run(scenario.until, progress=False)
-            give_back(simulation.engine)
-        finally:
-            IS_QUIET.reset(token)
+    def __init__(self, engine: str, threads: int = 1, checkpoint: str = "") -> None:
+        self._engine, self._threads, self._checkpoint = engine, threads, checkpoint
+        self.runs: list[tuple[str, int, int]] = []  # engine, packet-hops and end of each
+
+    def __call__(self, scenario: Scenario) -> Result:
+        simulation = replace(scenario, engine=self._engine).simulation(threads=self._threads)
+        if self._checkpoint and simulation.engine.name == "compiled":
+            simulation = _resumed(simulation, Path(f"{self._checkpoint}.{len(self.runs)}"))
+        result = simulation.run(scenario.until, progress=False)
+        give_back(simulation.engine)
+        return self._counted(result)
+
+    def each(self, scenario: Scenario, seeds: Iterable[int]) -> Iterator[Result]:
+        """Simulate short runs of several seeds, without checkpoints."""
+        return map(self._counted, replace(scenario, engine=self._engine).runs(seeds, self._threads))
+
+    def _counted(self, result: Result) -> Result:
         hops = sum(int(result.counters[f"{kind}_packet_hops"]) for kind in ("data", "control"))
-        runs.append((result.engine, hops, result.now_ps))
+        self.runs.append((result.engine, hops, result.now_ps))
         return result
 
-    begin = time.perf_counter()
-    table = check_table(experiment.execute(point, run), point.name)
+
+def compute(experiment: Any, point: Any, engine: str, threads: int = 1, checkpoint: str = "") -> Computed:
+    """Compute a point in this process."""
+    run, begin = Run(engine, threads, checkpoint), time.perf_counter()
+    token = IS_QUIET.set(True)  # the table's rows show what hundreds of runs would warn of
+    try:
+        table = check_table(experiment.execute(point, run), point.name)
+    finally:
+        IS_QUIET.reset(token)
     sources = user_sources() if any(map(is_users, type(experiment).__mro__)) else None
     if sources is not None:
         sources.pop("__main__", None)  # in a pool, this is another script
-    engines, hops, ends_ps = zip(*runs, strict=True) if runs else ((), (), ())
+    engines, hops, ends_ps = zip(*run.runs, strict=True) if run.runs else ((), (), ())
     wall_s = time.perf_counter() - begin
     return Computed(table, tuple(sorted(set(engines))), sum(hops), sum(ends_ps), wall_s, sources)
 

@@ -21,6 +21,7 @@ from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
 from rdmacc.experiments.ren.setup import PACKET_BYTES, SIMULATED, TESTBED
 from rdmacc.protocols.homa import Homa
 from rdmacc.sweep.tidy import assemble, tidy, wide
+from rdmacc.sweep.workers import Run
 from rdmacc.units import us
 from rdmacc.workload import SIZES, LoadDefinition, offered_load
 from tests.models.test_loops import REN_40G, TRADITIONAL_40G
@@ -245,7 +246,7 @@ PUBLISHED_ELSEWHERE = {
 def test_figure_9_equations_agree_with_an_independent_program():
     figure = Figure9()
     point = figure.points()[0]
-    table = figure.execute(point, lambda scenario: scenario.run())
+    table = figure.execute(point, Run("auto"))
     for (quantity, case, protocol), values in PUBLISHED_ELSEWHERE.items():
         rows = table[(table["quantity"] == quantity) & (table["case"] == case) & (table["protocol"] == protocol)]
         assert rows["value"].to_numpy() == pytest.approx(values, rel=0.06, abs=0.15)

@@ -16,6 +16,7 @@ from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.record import behaviour
 from rdmacc.sweep.store import read_table
+from rdmacc.sweep.workers import Run
 from tests.experiments.edges import edges
 from tests.support import mostly_at_night, refused
 
@@ -174,7 +175,7 @@ def test_complete_runs_give_the_rows_of_the_table(name):
     if not chosen:
         pytest.skip(f"its cheapest run takes more than {_MOST_HOPS:g} packet-hops")
     for _, key in chosen.values():
-        again = one.execute(points[key], lambda scenario: scenario.run())
+        again = one.execute(points[key], Run("auto"))
         columns = ["quantity", "time_ps"]
         found, kept = (part.sort_values([*columns, "value"], kind="stable") for part in (again, rows[key]))
         assert found[columns].astype(str).to_numpy().tolist() == kept[columns].astype(str).to_numpy().tolist(), key

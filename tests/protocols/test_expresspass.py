@@ -15,6 +15,7 @@ from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass, ask, stop
 from rdmacc.state import CREDIT, CREDITS, REQUEST, Message, QueuePair
 from rdmacc.sweep.tidy import scalar
+from rdmacc.sweep.workers import Run
 from rdmacc.units import ms, us
 from tests.support import check_finished, packet_with, plain, refused, samples, spokes
 
@@ -262,6 +263,6 @@ def test_the_papers_law_converges_in_two_round_trips():
         taken = []
         for seed in range(7):
             one = point(f"two flows, {rate}, w 1/2", seed, scheme)
-            table = EXPERIMENT.execute(one, lambda scenario: scenario.run()).assign(point=one.name)
+            table = EXPERIMENT.execute(one, Run("auto")).assign(point=one.name)
             taken.append(scalar(table, one.name, "RTTs to converge"))
         assert np.median(taken) == 2

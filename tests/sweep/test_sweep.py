@@ -11,19 +11,22 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
 import pytest
 
+import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
 from rdmacc.simulation import Simulation, copies, running
 from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
-from rdmacc.sweep.workers import Failed, Task, compute
+from rdmacc.sweep.workers import Failed, Run, Task, compute
 from tests.support import refused
 from tests.sweeps import Long, Stopped, Tiny, Troubled
 
@@ -328,3 +331,20 @@ def test_a_stored_point_has_no_checkpoint(tmp_path, monkeypatch):
     table = sweep(Long(), store=tmp_path, engine="compiled", progress=False).table
     assert table["value"].tolist() == [1]
     assert not list(tmp_path.rglob("*.checkpoint.*"))
+
+
+@pytest.mark.parametrize("trace", [False, True])
+def test_runs_of_several_seeds_are_those_one_by_one_and_cost_the_same(engine, trace):
+    scenario = rdmacc.Scenario(
+        network=partial(rdmacc.star, 4),
+        workload=partial(rdmacc.incast, ["h1", "h2", "h3"], "h0", "20kB"),
+        scheme="dcqcn",
+        faults=[rdmacc.Loss(data=0.02)],
+        until="5ms",
+        trace=trace,
+    )
+    one_by_one, together = Run(engine), Run(engine)
+    wanted = [one_by_one(replace(scenario, seed=seed)).digest() for seed in (3, 5, 4)]
+    assert [result.digest() for result in together.each(scenario, (3, 5, 4))] == wanted
+    assert len(set(wanted)) == 3
+    assert together.runs == one_by_one.runs
