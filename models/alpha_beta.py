@@ -39,7 +39,7 @@ from rdmacc.topology import star
 from rdmacc.typed import check_types
 from rdmacc.units import ps
 from rdmacc.workload import nccl
-from rdmacc.workload.nccl_schedules import pieces_of, tree_of_gpus, tree_parents
+from rdmacc.workload.nccl import pieces_of, tree_of_gpus, tree_parents
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

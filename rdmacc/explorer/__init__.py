@@ -67,11 +67,6 @@ def explore(setup: Setup | None = None, **changes: Any) -> Any:
     -------
     ipywidgets.Widget
         The widget for the notebook.
-
-    Raises
-    ------
-    ConfigError
-        If a value is not allowed, or ipywidgets is not installed.
     """
     from rdmacc.explorer.widgets import Explorer
 

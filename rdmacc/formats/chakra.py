@@ -33,7 +33,7 @@ from rdmacc.formats.files import File, fields, hosts_of, packed, read_bytes, sig
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, rate_bps, us
-from rdmacc.workload.choice import Hosts
+from rdmacc.workload.frame import Hosts
 from rdmacc.workload.nccl import Nccl
 
 _KINDS = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")

@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import is_missing
-from rdmacc.workload.frame import Host, checked_hosts
+from rdmacc.workload.frame import Host, Hosts, checked_hosts
 from rdmacc.workload.paths import PATH_COLUMNS
 
 File: TypeAlias = str | PathLike[str]

@@ -24,7 +24,7 @@ from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.lifetimes import uncollected
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
-from rdmacc.workload.choice import Hosts
+from rdmacc.workload.frame import Hosts
 
 _NAME = r"([A-Za-z][A-Za-z0-9_]*)"
 _STATEMENT = re.compile(

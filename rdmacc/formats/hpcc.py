@@ -28,9 +28,8 @@ from rdmacc.topology import Graph
 from rdmacc.topology.base import add_link, fill_buffers, hosts, switches
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, bps, ps, time_ps
-from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import filled
-from rdmacc.workload.frame import Host, computation, from_columns, host_names, messages
+from rdmacc.workload.frame import Host, Hosts, computation, from_columns, host_names, messages
 
 _POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _RATE = re.compile(r"([0-9.]+)(?:([kKMGT]?)(i?)(b|B)(?:ps|/s))?")

@@ -31,8 +31,7 @@ from rdmacc.topology import hosts as hosts_in
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.checks import check_acyclic, positions
-from rdmacc.workload.choice import Hosts
-from rdmacc.workload.frame import Host, as_objects, computation, messages
+from rdmacc.workload.frame import Host, Hosts, as_objects, computation, messages
 from rdmacc.workload.schedule import Schedule
 
 _UNITS_PS = {"us": time_ps("1us"), "ps": 1}

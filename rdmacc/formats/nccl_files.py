@@ -13,7 +13,7 @@ from rdmacc.formats.files import File, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.typed import typed
 from rdmacc.units import size_bytes, time_ps
-from rdmacc.workload.choice import Hosts
+from rdmacc.workload.frame import Hosts
 from rdmacc.workload.nccl import OPERATIONS, Nccl, Ready, expand
 from rdmacc.workload.schedule import Schedule
 
@@ -50,11 +50,6 @@ def from_nccl_tests(path: File) -> pd.DataFrame:
     -------
     DataFrame
         `size_bytes, time_us, algbw_gbytes, busbw_gbytes`, out of place.
-
-    Raises
-    ------
-    ConfigError
-        If there is no row of such a table.
     """
     rows = [match.groups() for line in read_text(path).splitlines() if "#" not in line and (match := _ROW.search(line))]
     if not rows:
@@ -203,11 +198,6 @@ def from_collectives(path: File, hosts: Hosts | None = None, nccl: Nccl | None =
         The host of each rank; default: h0, h1, ...
     nccl : Nccl, optional
         How collectives run.
-
-    Raises
-    ------
-    ConfigError
-        For a missing column, a wrong value, or ranks whose calls differ, with file and line.
     """
     lines = [(number, text.split(",")) for number, text in enumerate(read_text(path).splitlines(), 1) if text.strip()]
     head = [name.strip() for name in lines[0][1]] if lines else []

@@ -19,8 +19,7 @@ from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.lifetimes import uncollected
 from rdmacc.typed import typed
 from rdmacc.units import ns
-from rdmacc.workload.choice import Hosts
-from rdmacc.workload.frame import MOST_OF_ANYTHING
+from rdmacc.workload.frame import MOST_OF_ANYTHING, Hosts
 from rdmacc.workload.nccl import Nccl
 
 _OPERATIONS = {

@@ -185,11 +185,6 @@ class Frames:
         ----------
         name : str
             Name of the probe, such as ``"queue s0->h0"``.
-
-        Raises
-        ------
-        ConfigError
-            If there is no probe of that name.
         """
         known = [probe.name for probe in self.watched]
         if not known:
@@ -209,26 +204,14 @@ class Frames:
 
     @property
     def trace_rows(self) -> npt.NDArray[np.void]:
-        """The trace of every packet as rows (`rdmacc.engine.trace.ROW`).
-
-        Raises
-        ------
-        ConfigError
-            If the run had no ``trace=True``.
-        """
+        """The trace of every packet as rows (`rdmacc.engine.trace.ROW`)."""
         if self.outcome.trace is None or not self.plan.is_whole:
             raise ConfigError("trace", False, "True: call simulate() with trace=True")
         return self.outcome.trace
 
     @cached_property
     def packet_trace(self) -> pd.DataFrame:
-        """The trace of every packet (see `rdmacc.engine.trace.trace_frame`), for runs with ``trace=True``.
-
-        Raises
-        ------
-        ConfigError
-            If the run had no trace.
-        """
+        """The trace of every packet (see `rdmacc.engine.trace.trace_frame`), for runs with ``trace=True``."""
         frame = trace_frame(self.trace_rows, self.plan.fabric)
         if len(self.plan.computation):  # computations are rows between those of messages
             numbers = frame["message"].to_numpy()

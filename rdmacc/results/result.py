@@ -211,11 +211,6 @@ class Result(Frames):
         -------
         float
             Averaged until the last byte is delivered (or until now); NaN if the message has not started.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such message.
         """
         return float(self.flows["goodput_bps"].to_numpy()[self._number(flow)])
 

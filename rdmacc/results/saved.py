@@ -65,11 +65,6 @@ def load(folder: str | Path) -> SavedResult:
     ----------
     folder : path
         The folder.
-
-    Raises
-    ------
-    ConfigError
-        If there is no saved result, or it is damaged.
     """
     about, frames = read_folder(folder, KIND, FRAMES)
     try:

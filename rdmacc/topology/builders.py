@@ -118,11 +118,6 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     ----------
     k : int
         Ports of a switch: even, at least 2.
-
-    Raises
-    ------
-    ConfigError
-        If k is odd, or a number, rate, delay or buffer is not allowed.
     """
     if checked_count("k", k) % 2:
         raise ConfigError("k", k, "even, at least 2")
@@ -167,11 +162,6 @@ def clos(
         At least 1 each. Switches are numbered pod by pod.
     cores : int
         A multiple of `aggs_per_pod`.
-
-    Raises
-    ------
-    ConfigError
-        If a number, rate, delay or buffer is not allowed, or the cores do not form equal groups.
     """
     n_pods, n_tors = checked_count("pods", pods), checked_count("tors_per_pod", tors_per_pod)
     n_hosts = checked_count("hosts_per_tor", hosts_per_tor)

@@ -91,11 +91,6 @@ def describe(network: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Top
         Wire sizes of the packet and the ACK in the base RTT. With 0 and 0 it is propagation only, which papers usually
         call base RTT.
 
-    Raises
-    ------
-    ConfigError
-        If the network is not valid, a size is negative, or no two hosts are connected.
-
     Examples
     --------
     >>> from rdmacc.topology import rcc_fat_tree

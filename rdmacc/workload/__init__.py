@@ -46,14 +46,13 @@ be a number of hosts to draw from ``hosts=``.
 All randomness comes from ``stream(seed, PURPOSE)``, with one stream for each purpose.
 """
 
-from rdmacc.workload.arrivals import PAIR_STARTS, PAIRS, incasts, poisson, random_pairs
+from rdmacc.workload.arrivals import DART_MIXES, PAIR_STARTS, PAIRS, dart_mix, incasts, poisson, random_pairs
 from rdmacc.workload.checks import validate
 from rdmacc.workload.collectives import all_to_all, ring_all_reduce, tree_all_reduce
 from rdmacc.workload.compose import PLACEMENTS, combine, dragonfly_paths, job, jobs, sequence
 from rdmacc.workload.files import from_csv, from_parquet, to_csv, to_parquet
 from rdmacc.workload.frame import COLUMNS, messages, open_work, stream
 from rdmacc.workload.load import LOAD_LINKS, LoadDefinition, offered_load, port_loads
-from rdmacc.workload.mixes import DART_MIXES, dart_mix
 from rdmacc.workload.nccl import Nccl
 from rdmacc.workload.patterns import (
     INCAST_JITTER,
@@ -62,11 +61,11 @@ from rdmacc.workload.patterns import (
     incast,
     long_flows,
     many_to_many,
+    partition_aggregate,
     permutation,
+    request_response,
 )
-from rdmacc.workload.published import DART_SHORT, SIZES, size_distribution
-from rdmacc.workload.rounds import partition_aggregate, request_response
-from rdmacc.workload.sizes import SizeDistribution
+from rdmacc.workload.sizes import DART_SHORT, SIZES, SizeDistribution, size_distribution
 from rdmacc.workload.training import LLAMA_7B, MIXTRAL_8X7B, TrainingStep, Transformer
 
 __all__ = [

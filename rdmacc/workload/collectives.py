@@ -12,9 +12,8 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, size_bytes, time_ps
-from rdmacc.workload.choice import Hosts, generator
 from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import as_objects, checked_hosts, checked_whole, from_columns
+from rdmacc.workload.frame import Hosts, as_objects, checked_hosts, checked_whole, from_columns, generator
 from rdmacc.workload.patterns import many_to_many
 
 
@@ -44,11 +43,6 @@ def ring_all_reduce(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", gr
     -------
     DataFrame
         Ordered by step: message ``n t + i`` is the one that host i sends in step t.
-
-    Raises
-    ------
-    ConfigError
-        For duplicate hosts, or fewer bytes than hosts.
 
     References
     ----------
@@ -107,11 +101,6 @@ def tree_all_reduce(
     DataFrame
         Ordered by chunk, up and then down: with m = n - 1, chunk c is message ``2 m c + i`` on its way up from host i +
         1, and message ``2 m c + m + i`` on its way down to it.
-
-    Raises
-    ------
-    ConfigError
-        For duplicate hosts, an invalid number of chunks or children, or fewer bytes than chunks.
     """
     names = as_objects(checked_hosts(hosts))
     parts = _parts(size, checked_whole("chunks", chunks, 1), "chunks")
@@ -159,11 +148,6 @@ def all_to_all(
     -------
     DataFrame
         Ordered by sender or, with steps, by step: message ``n t + i`` is the one that host i sends in step t.
-
-    Raises
-    ------
-    ConfigError
-        For duplicate hosts, or a size below 1 byte.
     """
     listed = checked_hosts(hosts)
     if not checked_flag("is_shifted", is_shifted):

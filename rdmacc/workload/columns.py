@@ -25,39 +25,22 @@ UNITS: Mapping[str, tuple[Callable[..., int], int, str]] = {
     "duration_ps": (partial(time_ps, bare_ps=True), 0, "a whole number of picoseconds, at least 0"),
 }
 _INT64_MAX = 2**63 - 1
-_CONVERTED = frozenset({"src", "dst", "size_bytes", "start_ps", "group", "after", "delay_ps", "weight"})
 
 
 def converted(
-    rows: pd.DataFrame, names: list[Any], given: list[Any], computes: npt.NDArray[np.bool_] | None
+    column: Mapping[Any, Any], given: list[Any], computes: npt.NDArray[np.bool_] | None, n_rows: int
 ) -> dict[str, Any]:
-    """Return the columns that a workload needs, except those that `rows` already has in the right form."""
-    n_rows = len(rows)
-    column = {name: rows[old] for name, old in zip(names, rows.columns) if name in _CONVERTED}
+    """Return the columns with a meaning in base units, with defaults for missing ones."""
+    sizes = quantities(column["size_bytes"], "size_bytes")
     new: dict[str, Any] = {end: column[end].astype(object) for end in ("src", "dst") if column[end].dtype != object}
-    new["size_bytes"] = quantities(column["size_bytes"], "size_bytes")
-    if computes is not None:
-        new["size_bytes"] = np.where(computes, 0, new["size_bytes"])
-    if "start_ps" in column:
-        new["start_ps"] = quantities(column["start_ps"], "start_ps", "start" in given)
-    else:
-        new["start_ps"] = np.zeros(n_rows, dtype=np.int64)
-    if "group" in column:
-        new["group"] = groups(column["group"])
-    else:
-        new["group"] = pd.arrays.IntegerArray(np.ones(n_rows, dtype=np.int64), np.ones(n_rows, dtype=np.bool_))
-    after = column["after"].to_numpy(dtype=object) if "after" in column else None
-    new["after"] = nothing_after(n_rows) if after is None else tuples(after)
+    new["size_bytes"] = sizes if computes is None else np.where(computes, 0, sizes)
+    new["start_ps"] = quantities(column["start_ps"], "start_ps", "start" in given) if "start_ps" in column else 0
+    nobody = pd.arrays.IntegerArray(np.ones(n_rows, np.int64), np.ones(n_rows, np.bool_))
+    new["group"] = groups(column["group"]) if "group" in column else nobody
+    new["after"] = tuples(column["after"].to_numpy(object)) if "after" in column else nothing_after(n_rows)
     if "delay_ps" in column:
         new["delay_ps"] = delays(column["delay_ps"], new["after"], "delay" in given)
-    new["weight"] = weights(column["weight"]) if "weight" in column else np.ones(n_rows)
-    if new["after"] is after and column["after"].dtype == object:
-        del new["after"]
-    if computes is None and column["size_bytes"].dtype == np.int64:
-        del new["size_bytes"]
-    for name, dtype in (("start_ps", np.int64), ("group", "Int64"), ("weight", np.float64)):
-        if name in column and column[name].dtype == dtype:
-            del new[name]
+    new["weight"] = weights(column["weight"]) if "weight" in column else 1.0
     return new
 
 
@@ -172,16 +155,10 @@ def weights(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
 
 def durations(column: pd.Series[Any], has_units: bool) -> Any:
     """Return the column of durations as nullable integers: missing for messages."""
-    if column.dtype == "Int64" and not has_units:  # from a schedule, which may have a million rows
-        values = column.to_numpy(np.int64, copy=True, na_value=0)
-        return pd.arrays.IntegerArray(
-            quantities(pd.Series(values, column.index), "duration_ps"), column.isna().to_numpy()
-        )
-    is_given = ~column.map(is_missing).to_numpy(dtype=np.bool_)
+    is_given = column.notna().to_numpy(dtype=np.bool_)
+    given = pd.Series(column[is_given].to_numpy(), column.index[is_given])
     values = np.zeros(len(column), dtype=np.int64)
-    if is_given.any():
-        given = column[is_given].astype(object) if has_units else column[is_given].infer_objects()
-        values[is_given] = quantities(given, "duration_ps", has_units)
+    values[is_given] = quantities(given if has_units else given.infer_objects(), "duration_ps", has_units)
     return pd.arrays.IntegerArray(values, ~is_given)
 
 

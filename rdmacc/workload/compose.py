@@ -10,9 +10,8 @@ from rdmacc.topology.base import Graph
 from rdmacc.topology.direct import dragonfly_route
 from rdmacc.typed import typed
 from rdmacc.workload.checks import positions
-from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import no_delays, split_ids
-from rdmacc.workload.frame import PERIOD, Host, checked_whole, host_names, messages, stream
+from rdmacc.workload.frame import PERIOD, Host, Hosts, checked_whole, host_names, messages, stream
 
 _MOST_PAIRS = 50_000_000
 
@@ -27,11 +26,6 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
     ----------
     *workloads : DataFrame
         Frames as :func:`messages` returns them.
-
-    Raises
-    ------
-    ConfigError
-        If there is no workload, or one has duplicate or unknown messages.
     """
     if not workloads:
         raise ConfigError("workloads", workloads, "at least one workload")
@@ -208,11 +202,6 @@ def dragonfly_paths(workload: pd.DataFrame, network: Graph, routing: str = "mini
         A :func:`rdmacc.topology.dragonfly`.
     routing : {"minimal", "valiant"}
         Which paths.
-
-    Raises
-    ------
-    ConfigError
-        If the network is no dragonfly, has no third group, or lacks a host of the workload.
 
     Examples
     --------

@@ -46,11 +46,6 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
         The file.
     others : sequence of str
         Names of your own columns.
-
-    Raises
-    ------
-    ConfigError
-        As :func:`messages`; for an unknown column; and for a file that does not exist or is not CSV.
     """
     texts: Any = dict.fromkeys(("src", "dst", "after", "delay", "delay_ps", *PATH_COLUMNS), str)
     try:
@@ -112,11 +107,6 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     ----------
     path : path
         The file.
-
-    Raises
-    ------
-    ConfigError
-        If a column is missing or has invalid values, or the file does not exist or is not Parquet.
     """
     try:
         return messages(_frame_of(pq.read_table(path).replace_schema_metadata()))

@@ -1,6 +1,8 @@
 """The DataFrame of a workload: columns, defaults, and helpers for generators."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -11,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.show.described import named_with
 from rdmacc.topology.base import Graph, hosts
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import Quantity, size_bytes
@@ -100,36 +103,17 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
             *COMPUTATION_COLUMNS,
         ):  # such as start_us: without this error, everything would start at 0
             raise ConfigError("column", name, f"named {_ALIASES[stem]}, or {stem}, whose values have units")
-    computes = None
-    if "duration_ps" in names:
-        rows = rows.rename(columns=renamed)
-        rows["duration_ps"] = durations(rows["duration_ps"], "duration" in given)
-        computes = _fill_computation(rows)
-        names = list(rows.columns)
+    columns: dict[Any, Any] = dict(zip(names, (column for _, column in rows.items()), strict=True))
+    computes = _filled_computation(columns, rows.index, "duration" in given) if "duration_ps" in columns else None
     for name in ("src", "dst", "size_bytes"):
-        if name not in names:
+        if name not in columns:
             raise ConfigError(name, None, f"a column of the workload, which has {given}")
-    frame = _with_columns(rows, names, converted(rows, names, given, computes))
+    columns |= converted(columns, given, computes, len(rows))
+    ordered = dict.fromkeys(COLUMNS) | columns
+    frame = pd.DataFrame(ordered, index=rows.index)  # of all columns at once, which is several times as fast
+    frame.columns.name, frame.attrs = rows.columns.name, rows.attrs
     if frame.index.name != "message":
         frame.index = frame.index.rename("message")
-    return frame
-
-
-def _with_columns(rows: pd.DataFrame, names: list[Any], new: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a new frame of rows whose columns have these names, in a workload's order, with new columns.
-
-    Adding, renaming and ordering columns one by one takes pandas several times as long.
-    """
-    ordered = [*COLUMNS, *(name for name in names if name not in COLUMNS)]
-    if ordered == list(rows.columns):
-        frame = rows.copy()
-        for name, values in new.items():
-            frame[name] = values
-        return frame
-    old = dict(zip(names, rows.columns))
-    frame = pd.DataFrame({name: new[name] if name in new else rows[old[name]] for name in ordered}, index=rows.index)
-    frame.columns.name = rows.columns.name
-    frame.attrs = rows.attrs
     return frame
 
 
@@ -249,20 +233,20 @@ def checked_hosts(hosts: Graph | Fabric | Iterable[Host]) -> list[Host]:
     return names
 
 
-def _fill_computation(frame: pd.DataFrame) -> npt.NDArray[np.bool_] | None:
+def _filled_computation(columns: dict[Any, Any], index: pd.Index[Any], has_units: bool) -> npt.NDArray[np.bool_] | None:
     """Give computation rows a destination and a temporary size; return which rows these are, if any."""
-    computes = computation(frame)
+    columns["duration_ps"] = durations(columns["duration_ps"], has_units)
+    computes: npt.NDArray[np.bool_] = ~columns["duration_ps"].isna()
     if not computes.any():
-        del frame["duration_ps"]
+        del columns["duration_ps"]
         return None
-    if "src" not in frame:
+    if "src" not in columns:
         return computes  # the next check reports it
-    sizes = frame["size_bytes"] if "size_bytes" in frame else pd.Series([None] * len(frame), frame.index, dtype=object)
+    sizes, ends = (columns.get(name, pd.Series(None, index, dtype=object)) for name in ("size_bytes", "dst"))
     for row in np.flatnonzero(computes & sizes.notna().to_numpy() & ~sizes.isin([0, "0", "0B"]).to_numpy()).tolist():
-        raise row_error(frame, row, "size", sizes.iloc[row], "0 or missing: a row with a duration sends nothing")
-    frame["size_bytes"] = sizes.mask(computes, 1)  # temporary, until the check
-    ends = frame["dst"] if "dst" in frame else pd.Series([None] * len(frame), frame.index, dtype=object)
-    frame["dst"] = ends.astype(object).mask(computes & ends.isna().to_numpy(), frame["src"])
+        raise row_error(sizes, row, "size", sizes.iloc[row], "0 or missing: a row with a duration sends nothing")
+    columns["size_bytes"] = sizes.mask(computes, 1)  # temporary, until the check
+    columns["dst"] = ends.astype(object).mask(computes & ends.isna().to_numpy(), columns["src"])
     return computes
 
 
@@ -284,3 +268,43 @@ def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame
             value = row.get(name)
             data[number, place] = default if value is None else value
     return pd.DataFrame(data, columns=columns, dtype=object)
+
+
+Hosts: TypeAlias = Graph | Fabric | Sequence[Any]
+"""A network, which stands for all its hosts in their order, or a list of hosts."""
+SomeHosts: TypeAlias = int | Graph | Fabric | Sequence[Any]
+"""Like `Hosts`, or how many hosts to draw from ``hosts=``."""
+generator = named_with(
+    network="networkx.Graph or Fabric: The network.",
+    size="number or str: Size of each message.",
+    of="str, sequence of (from, to), or LoadDefinition: What `load` is a fraction of.",
+    start="number or str: Start of the first messages; for random arrivals, start of the period.",
+    jitter="number or str: Largest random delay of a message's start, which is uniform.",
+    rounds="int: Number of rounds.",
+    hosts="network or sequence, optional: Hosts to draw from, for arguments that are a number of hosts.",
+    group="int: Group of the first messages; each further incast, round or step gets the next number.",
+    seed="int: Seed of all random choices.",
+)
+"""Decorates functions that make a workload."""
+
+
+def chosen(
+    field: str, given: SomeHosts, hosts: Hosts | None, without: Collection[Host], seed: int, purpose: int
+) -> list[Host]:
+    """Return different hosts, at least one: those given, or that many drawn from `hosts`, in the order of `hosts`."""
+    if isinstance(given, str | bool):
+        raise ConfigError(field, given, "a list of hosts, a network, or how many to draw from hosts=")
+    if not isinstance(given, int | Integral):
+        everyone = hosts_in(given)
+        names = host_names(field, given) if everyone is None else [name for name in everyone if name not in without]
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(field, names, "different hosts, at least one")
+        return names
+    if hosts is None:
+        raise ConfigError(field, given, "a list of hosts; to draw this many at random, also pass hosts=")
+    pool = [host for host in host_names("hosts", hosts) if host not in without]
+    count = checked_whole(field, int(given), 1)
+    if count > len(pool):
+        raise ConfigError(field, given, f"at most {len(pool)}, the number of other hosts in hosts=")
+    drawn = stream(seed, purpose).choice(len(pool), size=count, replace=False)
+    return [pool[i] for i in sorted(drawn.tolist())]

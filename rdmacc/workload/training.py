@@ -15,18 +15,22 @@ The optimizer takes no time. Parameters of a sharded optimizer are gathered at t
 forward pass. Facts: Megatron-LM's rules for buckets and parallel groups; 2 FLOP per parameter and token.
 """
 
+from __future__ import annotations
+
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import Parameters, param
 from rdmacc.typed import check_types
-from rdmacc.workload.choice import Hosts
-from rdmacc.workload.frame import checked_hosts
-from rdmacc.workload.nccl import Nccl
-from rdmacc.workload.training_rows import TrainingRows
+from rdmacc.workload.columns import Int64s
+from rdmacc.workload.frame import Hosts, Objects, as_objects, checked_hosts
+from rdmacc.workload.nccl import Nccl, Ready, expand
+from rdmacc.workload.schedule import Schedule
 
 _MOST_BUCKETS = 1_000_000
 
@@ -226,4 +230,198 @@ class TrainingStep(Parameters):
         names = checked_hosts(hosts)
         if len(names) < self.ranks:
             raise ConfigError("hosts", f"{len(names)} hosts", f"at least {self.ranks}, one for each rank")
-        return TrainingRows(self, names[: self.ranks]).frame()
+        return _schedule(self, as_objects(names[: self.ranks])).frame()
+
+
+class _Stage:
+    """Adds the rows of a pipeline stage to a schedule; arrays of rows have one entry per rank."""
+
+    def __init__(self, step: TrainingStep, schedule: Schedule, number: int, names: Objects) -> None:
+        self.step, self.schedule, self.number, self.names = step, schedule, number, names
+        self.last: Int64s | None = None  # the last row of each rank, for which its next row waits
+        self.previous: Int64s | None = None  # that of the layer before
+        self.reduced: Ready = [[] for _ in names]  # rows that complete the replicas' last collective at each rank
+        self.layer_share = sum(step.stage_parameters(number)) / step.stage_layers
+        self.exchanges_tensors = step.tensor > 1 and step.nccl.hosts_per_node % step.tensor > 0
+        self.blocks = step.experts > 1 or self.exchanges_tensors  # inside a layer, on the network
+        forward_ps = 1e12 * (step.model.forward_flop(step.sequence, step.micro_batch) / (step.flops * step.tensor))
+        inner_ps = 0.0
+        if step.tensor > 1 and not self.exchanges_tensors:
+            part = step.activation_bytes / step.tensor
+            inner_ps = 2 * (step.tensor - 1) * (step.nccl.inner_delay_ps + part * 8e12 / step.nccl.inner_rate_bps)
+        self.forward_ps = (forward_ps + 2 * inner_ps) / step.scale
+        self.backward_ps = (forward_ps * step.backward + 2 * inner_ps) / step.scale
+
+    def forward(self, needs: Int64s | None) -> None:
+        if self.step.optimizer != "fsdp":
+            self._layers(self.forward_ps, needs)
+            return
+        for layer in range(self.step.stage_layers):
+            self._gather(self.previous if layer else None)
+            self._compute(self.forward_ps)
+
+    def backward(self, needs: Int64s | None, is_last: bool) -> None:
+        step = self.step
+        if step.optimizer == "fsdp":
+            for _ in range(step.stage_layers):
+                self._gather(self.previous)
+                self._compute(self.backward_ps)
+                self._reduce("reduce-scatter", self.layer_share * step.gradient_bytes, self.last)
+            return
+        if not is_last:
+            self._layers(self.backward_ps, needs)
+            return
+        for portion, buckets, experts in self._ready_gradients():
+            if portion > 0.0:
+                if self.blocks and portion == 1.0:
+                    self._layer(self.backward_ps, needs)
+                else:
+                    self._compute(self.backward_ps * portion, needs)
+                needs = None
+            for size in buckets:
+                operation = "all-reduce" if step.optimizer == "all-reduce" else "reduce-scatter"
+                self._reduce(operation, size * step.gradient_bytes, self.last)
+            if experts:
+                self._reduce("all-reduce", experts * step.gradient_bytes, self.last, step.experts)
+        if step.optimizer == "sharded":
+            for size in step.bucket_sizes(self.number):
+                self._reduce("all-gather", size * step.parameter_bytes, None)
+
+    def send(self, to: _Stage) -> Int64s:
+        """Add the messages of a micro-batch to the next or the previous stage."""
+        sizes = np.full(len(self.names), self._scaled(self.step.activation_bytes / self.step.tensor))
+        rows = self.schedule.send(self.names, to.names, sizes, queue_pair=int(to.number < self.number))
+        self.schedule.wait(rows, self.last)
+        return rows
+
+    def _layers(self, duration_ps: float, needs: Int64s | None) -> None:
+        """Add all layers in one direction, one by one if a collective blocks inside a layer."""
+        if not self.blocks:
+            self._compute(duration_ps * self.step.stage_layers, needs)
+            return
+        for _ in range(self.step.stage_layers):
+            self._layer(duration_ps, needs)
+            needs = None
+
+    def _layer(self, duration_ps: float, needs: Int64s | None) -> None:
+        """Add a layer in one direction: two halves of computation, each with its ranks' exchange."""
+        step = self.step
+        for _ in range(2):
+            self._compute(duration_ps / 2, needs)
+            needs = None
+            if self.exchanges_tensors:
+                self._exchange("all-reduce", step.activation_bytes, np.arange(len(self.names)).reshape(-1, step.tensor))
+            if step.experts > 1:
+                self._exchange("all-to-all", step.routed_bytes, self._replicas(step.experts))
+
+    def _ready_gradients(self) -> list[tuple[float, list[int], int]]:
+        """Return parts of layers for the backward pass, the buckets ready after each, and experts' parameters.
+
+        If a collective blocks inside a layer, each layer is one part.
+        """
+        sizes, buckets = self.step.stage_parameters(self.number), self.step.bucket_sizes(self.number)
+        edges = np.cumsum(buckets).tolist()
+        parts: list[tuple[float, list[int], int]] = []
+        done = 0
+        for number, size in enumerate(sizes):
+            is_layer = 0 < number < len(sizes) - 1
+            experts = self.step.expert_share if is_layer else 0
+            inside = [(edge, bucket) for edge, bucket in zip(edges, buckets, strict=True) if done < edge <= done + size]
+            if not is_layer or self.blocks:
+                parts.append((float(is_layer), [bucket for _, bucket in inside], experts))
+            else:
+                low = done
+                for edge, bucket in inside:
+                    parts.append(((edge - low) / size, [bucket], 0))
+                    low = edge
+                parts.append(((done + size - low) / size, [], experts))
+            done += size
+        return parts
+
+    def _exchange(self, operation: str, size: float, groups: Int64s) -> None:
+        """Add blocking collectives among groups of ranks."""
+        last, rows = self.last, np.full(len(self.names), -1, np.int64)
+        for group in groups:
+            ready = [[] if last is None else [int(last[rank])] for rank in group]
+            rows[group] = [one[0] for one in self._expand(operation, size, group, ready)]
+        self.last = rows
+
+    def _reduce(self, operation: str, size: float, after: Int64s | None, experts: int = 1) -> None:
+        """Add collectives among replicas, after the previous one; with `experts`, among ranks with the same experts."""
+        for replicas in self._replicas(self.step.data):
+            for first in range(experts):
+                group = replicas[first::experts]
+                ready = [self.reduced[rank] + ([] if after is None else [int(after[rank])]) for rank in group]
+                for rank, rows in zip(group, self._expand(operation, size, group, ready), strict=True):
+                    self.reduced[rank] = rows
+
+    def _gather(self, after: Int64s | None) -> None:
+        """Add the all-gather of a layer's parameters one layer ahead of the computation that waits for it."""
+        last = self.last
+        self._reduce("all-gather", self.layer_share * self.step.parameter_bytes, after)
+        if self.step.data > 1:
+            gate = self.schedule.compute(self.names, np.zeros(len(self.names), np.int64))
+            self.schedule.wait(gate, [rows[0] for rows in self.reduced])
+            if last is not None:
+                self.schedule.wait(gate, last)
+            self.previous, self.last = last, gate
+
+    def _replicas(self, size: int) -> Int64s:
+        """Return groups of ranks with equal tensor parts, from `size` consecutive replicas."""
+        grid = np.arange(len(self.names)).reshape(self.step.data // size, size, self.step.tensor)
+        return grid.transpose(0, 2, 1).reshape(-1, size)
+
+    def _expand(self, operation: str, size: float, group: Int64s, ready: Ready) -> Ready:
+        nccl, names = self.step.nccl, self.names[group]
+        node = max(nccl.hosts_per_node // (int(group[1] - group[0]) if len(group) > 1 else 1), 1)
+        settings = nccl.replace(hosts_per_node=node if len(group) % node == 0 else 1)
+        done = expand(self.schedule, operation, names.tolist(), self._scaled(size), ready, settings)
+        return [rows or self.schedule.compute(name, 0).tolist() for rows, name in zip(done, names, strict=True)]
+
+    def _compute(self, duration_ps: float, needs: Int64s | None = None) -> None:
+        rows = self.schedule.compute(self.names, np.full(len(self.names), round(duration_ps)))
+        for before in (self.last, needs):
+            if before is not None:
+                self.schedule.wait(rows, before)
+        self.last = rows
+
+    def _scaled(self, size: float) -> int:
+        return max(round(size / self.step.scale), 1)
+
+
+def _schedule(step: TrainingStep, names: Objects) -> Schedule:
+    """Return the schedule of a step: each stage takes its micro-batches in 1F1B order, as they arrive."""
+    schedule, width = Schedule(), step.data * step.tensor
+    stages = [_Stage(step, schedule, n, names[n * width : (n + 1) * width]) for n in range(step.pipeline)]
+    orders = [_one_f_one_b(n, step.pipeline, step.micro_batches) for n in range(step.pipeline)]
+    arrived: dict[tuple[int, int, int], Int64s] = {}  # by direction, micro-batch and stage
+    while any(orders):
+        for stage, order in zip(stages, orders, strict=True):
+            while order:
+                way, number = order[0]
+                needs = arrived.get((way, number, stage.number))
+                if needs is None and 0 <= stage.number - way < step.pipeline:
+                    break
+                order.popleft()
+                if way == _FORWARD:
+                    stage.forward(needs)
+                else:
+                    stage.backward(needs, is_last=number == step.micro_batches - 1)
+                to = stage.number + way
+                if 0 <= to < step.pipeline:
+                    arrived[way, number, to] = stage.send(stages[to])
+    return schedule
+
+
+_FORWARD, _BACKWARD = 1, -1
+
+
+def _one_f_one_b(stage: int, stages: int, count: int) -> deque[tuple[int, int]]:
+    """Return the order in which a stage processes micro-batches forward and backward."""
+    ahead = min(stages - 1 - stage, count)
+    order = deque((_FORWARD, number) for number in range(ahead))
+    for number in range(count):
+        if number + ahead < count:
+            order.append((_FORWARD, number + ahead))
+        order.append((_BACKWARD, number))
+    return order

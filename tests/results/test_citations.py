@@ -16,7 +16,7 @@ from rdmacc.results.citations import PAPERS, papers_of
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import Queueing
 from rdmacc.workload import SIZES, dart_mix
-from rdmacc.workload.published import DART_SHORT
+from rdmacc.workload.sizes import DART_SHORT
 
 
 def _components(package):

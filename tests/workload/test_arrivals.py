@@ -15,7 +15,7 @@ from scipy import stats
 from rdmacc import topology, workload
 from rdmacc.topology.fabric import Fabric
 from rdmacc.workload import DART_SHORT, SIZES, LoadDefinition, SizeDistribution
-from rdmacc.workload.traffic import Traffic
+from rdmacc.workload.load import Traffic
 from tests.support import networks, refused
 
 NETWORK = topology.leaf_spine(4, 2, 4)

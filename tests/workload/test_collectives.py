@@ -18,7 +18,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.models.alpha_beta import AlphaBeta
 from rdmacc.topology.fabric import Fabric
 from rdmacc.workload import Nccl, nccl
-from rdmacc.workload.nccl_schedules import peer_order, ring_orders, tree_of_gpus, tree_parents
+from rdmacc.workload.nccl import peer_order, ring_orders, tree_of_gpus, tree_parents
 from rdmacc.workload.training import LLAMA_7B, MIXTRAL_8X7B, TrainingStep, Transformer
 from tests.support import refused
 

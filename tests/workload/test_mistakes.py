@@ -7,7 +7,7 @@ import pytest
 import rdmacc
 from rdmacc import topology, workload
 from rdmacc.workload import DART_SHORT, LoadDefinition, Nccl, SizeDistribution, nccl, size_distribution
-from rdmacc.workload.traffic import Traffic
+from rdmacc.workload.load import Traffic
 from rdmacc.workload.training import MIXTRAL_8X7B, TrainingStep
 from tests.support import refused
 
