@@ -107,3 +107,19 @@ def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: s
     body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
     title = f'<caption style="text-align:left">{escape(caption)}</caption>' if caption else ""
     return f"<table>{title}{head}<tbody>{body}</tbody></table>"
+
+
+class Tabular:
+    """Something that shows as a table with a title, in a terminal and in a notebook."""
+
+    def _table(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        """Return title, headers and rows."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        title, headers, rows = self._table()
+        return printable(f"{title}\n{text_table(headers, rows)}")
+
+    def _repr_html_(self) -> str:
+        title, headers, rows = self._table()
+        return html_table(headers, rows, caption=title)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.explain import Explanation
-from rdmacc.show.tables import html_table, text_table
+from rdmacc.show.tables import Tabular
 from rdmacc.sweep.study_runs import StudyRun
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["StudyExplanation", "explained"]
 
 
-@dataclass(frozen=True, eq=False)
-class StudyExplanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyExplanation(Tabular):
     """Where two schemes spend the time of their messages. `print` it, or let a notebook display it.
 
     Attributes
@@ -35,25 +35,17 @@ class StudyExplanation:
     frame: pd.DataFrame
     explained: dict[str, list[Explanation]]
 
-    @property
-    def _title(self) -> str:
+    def _table(self) -> tuple[str, list[str], list[list[str]]]:
         scheme, baseline = self.explained
-        return f"mean time per message, us: {scheme} against {baseline}"
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        kinds = self.frame.groupby(level="kind").sum()
-        kinds = kinds.sort_values("difference", key=abs, ascending=False)
+        kinds = self.frame.groupby(level="kind").sum().sort_values("difference", key=abs, ascending=False)
+        most = self.frame["difference"].abs().groupby(level="kind").idxmax().map(lambda at: at[1]).to_dict()
         kinds.loc["all"] = kinds.sum()
-        most: dict[Any, Any] = self.frame["difference"].abs().groupby(level="kind").idxmax().to_dict()
-        rows = [[str(kind), *(f"{time / 1e6:{sign}.2f}" for time, sign in zip(row, ("", "", "+"), strict=True)),
-                 "" if kind == "all" else str(most[kind][1])] for kind, row in kinds.iterrows()]  # fmt: skip
-        return ["kind", *self.explained, "difference", "most of it at"], rows
-
-    def __repr__(self) -> str:
-        return f"{self._title}\n{text_table(*self._cells())}"
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells(), caption=self._title)
+        rows = [
+            [str(kind), f"{one / 1e6:.2f}", f"{other / 1e6:.2f}", f"{difference / 1e6:+.2f}", str(most.get(kind, ""))]
+            for kind, one, other, difference in kinds.itertuples()
+        ]
+        headers = ["kind", scheme, baseline, "difference", "most of it at"]
+        return f"mean time per message, us: {scheme} against {baseline}", headers, rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw both schemes' mean slowdown as stacked bars, coloured by kind.

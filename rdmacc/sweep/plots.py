@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.summary import half_width, slowdown_by_size
-from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf, draw_spread, log_axes, value_unit
+from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf, draw_spread, log_axes
+from rdmacc.sweep.study_tables import in_words
 from rdmacc.typed import typed
 
 if TYPE_CHECKING:
@@ -21,22 +23,10 @@ __all__ = ["StudyPlots"]
 _DASHES = ("-", "--", ":", "-.")
 _MARKERS = "osD^vPX*"
 
-
 _FEW_TICKS = 8
 """With at most this many values, a parameter's values are its axis ticks."""
 _ASIDE = 0.012
 """Offset between schemes at one value, as a share of the axis."""
-
-
-def _in_words(name: str) -> tuple[str, str, float]:
-    """Return a name without its unit, the unit to show, and how many base units that is."""
-    factor, unit = value_unit(name)
-    return (name.rpartition("_")[0] if unit else name).replace("_", " ").replace("fct", "FCT"), unit, factor
-
-
-def _legend_beside(ax: Axes) -> None:
-    """Put the legend to the right of the axes: curves and bars leave no room for it."""
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, fontsize="small")
 
 
 class StudyPlots:
@@ -71,8 +61,8 @@ class StudyPlots:
             raise ConfigError("flows", "none delivered", "at least one delivered message")
         with canvas(ax) as ax:
             groups = list(self._groups(delivered))
-            looks = {label: look for label, _, look in groups}
             times = {label: rows["fct_ps"] for label, rows, _ in groups}
+            looks = {label: {**look, "marker": ""} for label, _, look in groups}
             draw_fct_cdf(ax, times, float(delivered["fct_ps"].median()), looks)
             ax.set_title("Flow completion times")
         return ax
@@ -95,16 +85,13 @@ class StudyPlots:
         if column is None:
             raise ConfigError("percentile", percentile, "50 or 99")
         with canvas(ax) as ax:
-            for number, (label, rows, look) in enumerate(self._groups(self._flows)):
+            for label, rows, look in self._groups(self._flows):
                 table = slowdown_by_size(rows)
-                marker = _MARKERS[number % len(_MARKERS)]
-                ax.plot(table["size_bytes"] / 1e3, table[column], marker=marker, label=label, **look)
+                ax.plot(table["size_bytes"] / 1e3, table[column], label=label, **look)
             ax.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
             ax.set(xlabel="message size (kB)", ylabel=f"{column} of FCT / FCT alone")
             log_axes(ax, "x")
-            ax.set_title("Slowdown by message size")
-            ax.set_ylim(bottom=0)
-            _legend_beside(ax)
+            _finish(ax, "Slowdown by message size")
         return ax
 
     @typed
@@ -134,17 +121,17 @@ class StudyPlots:
         known = [name for name in self._runs if name not in ("scheme", "seed", *self._parameters)]
         if quantity not in known:
             raise unknown("quantity", quantity, known)
-        words, unit, factor = _in_words(quantity)
-        name, its_unit, its_factor = _in_words(parameter)
-        numeric = bool(self._runs[parameter].dropna().map(lambda one: isinstance(one, int | float)).all())
+        (words, unit, factor), (name, its_unit, its_factor) = in_words(quantity), in_words(parameter)
+        words, name = words.replace("fct", "FCT"), name.replace("fct", "FCT")
         places = list(dict.fromkeys(self._runs[parameter].dropna()))
+        numeric = all(isinstance(one, int | float) for one in places)
         is_log = numeric and min(places) > 0 and max(places) >= 20 * min(places)
         with canvas(ax) as ax:
             groups = list(self._groups(self._runs, without=parameter))
             middle = (sum(rows[parameter].notna().any() for _, rows, _ in groups) - 1) / 2
             for number, (label, rows, look) in enumerate(groups):
                 if rows[parameter].isna().all():
-                    ax.axhline(rows[quantity].mean() / factor, label=label, **{**look, "linestyle": "--"})
+                    ax.axhline(rows[quantity].mean() / factor, color=look["color"], linestyle="--", label=label)
                     continue
                 grouped = rows.groupby(parameter, sort=numeric)[quantity]
                 mean = grouped.mean() / factor
@@ -152,8 +139,7 @@ class StudyPlots:
                 x = mean.index / its_factor if numeric else np.array([places.index(one) for one in mean.index])
                 aside = _ASIDE * (number - middle)
                 x = x * (x.max() / x.min()) ** aside if is_log else x + aside * (x.max() - x.min())
-                look |= {"marker": _MARKERS[number % len(_MARKERS)], "label": label}
-                draw_spread(ax, x, mean, mean - half, mean + half, capsize=3, elinewidth=1, **look)
+                draw_spread(ax, x, mean, mean - half, mean + half, capsize=3, elinewidth=1, label=label, **look)
             if is_log:
                 log_axes(ax, "x")
             if numeric and len(places) <= _FEW_TICKS:
@@ -162,9 +148,7 @@ class StudyPlots:
             elif not numeric:
                 ax.set_xticks(range(len(places)), [str(one) for one in places])
             ax.set(xlabel=f"{name} ({its_unit})" if its_unit else name, ylabel=f"{words} ({unit})" if unit else words)
-            ax.set_title(f"{words} over {name}")
-            ax.set_ylim(bottom=0)
-            _legend_beside(ax)
+            _finish(ax, f"{words} over {name}")
         return ax
 
     def _groups(
@@ -172,14 +156,21 @@ class StudyPlots:
     ) -> Iterator[tuple[str, pd.DataFrame, dict[str, Any]]]:
         """Yield (label, rows, look) by scheme and parameters: colours for schemes, dash patterns for values."""
         others = [name for name in self._parameters if name != without]
-        palette = list(COLOURS.values())
-        colours: dict[Hashable, str] = {}
-        seen: dict[Hashable, int] = {}
+        colours, markers = cycle(COLOURS.values()), cycle(_MARKERS)
+        looks: dict[Hashable, tuple[str, Iterator[str]]] = {}
         key: Any
         for key, rows in frame.groupby(["scheme", *others], sort=False, dropna=False):
-            scheme, *values = key if isinstance(key, tuple) else (key,)
+            scheme, *values = key
             words = [f"{name}={value}" for name, value in zip(others, values, strict=True) if not pd.isna(value)]
-            colour = colours.setdefault(scheme, palette[len(colours) % len(palette)])
-            dashes = _DASHES[seen.get(scheme, 0) % len(_DASHES)]
-            seen[scheme] = seen.get(scheme, 0) + 1
-            yield ", ".join([str(scheme), *words]), rows, {"color": colour, "linestyle": dashes}
+            if scheme not in looks:
+                looks[scheme] = next(colours), cycle(_DASHES)
+            colour, dashes = looks[scheme]
+            look = {"color": colour, "linestyle": next(dashes), "marker": next(markers)}
+            yield ", ".join([str(scheme), *words]), rows, look
+
+
+def _finish(ax: Axes, title: str) -> None:
+    """Put the legend to the right of the axes: curves and bars leave no room for it."""
+    ax.set_title(title)
+    ax.set_ylim(bottom=0)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, fontsize="small")

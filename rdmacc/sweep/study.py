@@ -27,13 +27,14 @@ from rdmacc.results.folders import read_folder, write_folder
 from rdmacc.results.summary import check_window
 from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
-from rdmacc.show.tables import html_table, printable, text_table
+from rdmacc.show.tables import Tabular
 from rdmacc.sweep.explained import StudyExplanation, explained
 from rdmacc.sweep.processes import pickled, shared_out
 from rdmacc.sweep.run import SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
 from rdmacc.sweep.study_runs import (
+    FLOWS,
     QUANTITIES,
     HeavyRunError,
     Measured,
@@ -70,8 +71,8 @@ _BLOCK = 64
 """Short runs per call to a process."""
 
 
-@dataclass(eq=False)
-class Study:
+@dataclass(eq=False, repr=False)
+class Study(Tabular):
     """The results of a study. ``study.plot`` draws them; `print` it, or let a notebook display it.
 
     Attributes
@@ -232,21 +233,11 @@ class Study:
             raise ConfigError("folder", str(folder), "a folder that Study.save wrote")
         return cls(frames["runs"], frames["flows"], tuple(map(str, parameters)), failures, reused)
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        return cells_of(self.summary(*SHOWN), ["scheme", *self.parameters])
-
-    @property
-    def _title(self) -> str:
-        title = f"{len(self.runs)} runs, {self.runs['seed'].nunique()} seeds"
-        title += ": mean ± 95% confidence" if self.runs["seed"].nunique() > 1 else ""
-        return title + (f"; {len(self.failures)} FAILED, see .failures" if self.failures else "")
-
-    def __repr__(self) -> str:
-        headers, cells = self._cells()
-        return printable(f"{self._title}\n{text_table(headers, cells)}")
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells(), caption=self._title)
+    def _table(self) -> tuple[str, list[str], list[list[str]]]:
+        seeds = self.runs["seed"].nunique()
+        title = f"{len(self.runs)} runs, {seeds} seeds" + (": mean ± 95% confidence" if seeds > 1 else "")
+        title += f"; {len(self.failures)} FAILED, see .failures" if self.failures else ""
+        return title, *cells_of(self.summary(*SHOWN))
 
 
 @named
@@ -381,18 +372,16 @@ def _study(
     failures = {name: one for name, one in found.items() if isinstance(one, Failed)}
     for name, failed in failures.items():
         _log.warning("rdmacc: %s failed: %s", name, failed.reason)
-    finished = [point for point in points if point.name not in failures]
-    if not finished:
+    done = [point for point in points if point.name not in failures]
+    if not done:
         raise SweepError("study", failures, len(points))
     rows, flows = [], []
-    for point in finished:
-        one: Any = found[point.name]
-        values, messages = numbers_of(one, window)
+    for point in done:
+        values, messages = numbers_of(found[point.name], window)  # type: ignore[arg-type]
         rows.append({**point.labels, **values})
         flows.append(messages)
     runs = pd.DataFrame(rows)
-    of_runs = runs[[*finished[0].labels]]
-    labels = of_runs.loc[of_runs.index.repeat([len(one["start_ps"]) for one in flows])].reset_index(drop=True)
-    columns = {name: np.concatenate([one[name] for one in flows]) for name in flows[0]}
+    labels = runs[[*done[0].labels]].loc[runs.index.repeat([len(one["start_ps"]) for one in flows])]
+    columns = {name: np.concatenate([one[name] for one in flows]) for name in FLOWS}
     reasons = {name: failed.reason for name, failed in failures.items()}
-    return Study(runs, labels.join(pd.DataFrame(columns)), parameters, reasons, reused, finished)
+    return Study(runs, labels.reset_index(drop=True).assign(**columns), parameters, reasons, reused, done)

@@ -35,6 +35,10 @@ QUANTITIES = {
 """Quantities measured in each run, with units."""
 _TOTALS = ("peak_queue_bytes", "marked_packets", "pfc_pauses", "drops", "retransmissions", "timeouts")
 """Quantities that ignore the window."""
+FLOWS = ("start_ps", "size_bytes", "fct_ps", "slowdown")
+"""Columns of `Study.flows`, besides the labels."""
+_STORED = {"size_bytes": "Int64", "slowdown": "float64", "received_bytes": "Int64", "finished": "Int64"}
+"""Types of the columns of messages in the store, besides those of a tidy table."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,16 +90,12 @@ class StudyRuns:
         return {one.name: (one, one) for one in self._runs}
 
     def execute(self, point: StudyRun, run: Callable[[Scenario], Result]) -> pd.DataFrame:
-        """Return the rows of a run: its numbers, and each message's FCT at its start time."""
-        one = measured_of(run(point.scenario))
-        units = QUANTITIES | {"simulated_ps": "ps"}
-        numbers = {name: (value, units[name]) for name, value in one.totals.items()}
+        """Return the rows of a run: its totals, and each message's FCT at its start time."""
+        one, units = measured_of(run(point.scenario)), QUANTITIES | {"simulated_ps": "ps"}
+        numbers = tidy(point.name, {name: (value, units[name]) for name, value in one.totals.items()})
         messages = tidy(point.name, {}, {"fct": (pd.Series(one.fct_ps, index=one.start_ps), "ps")})
-        messages = messages.assign(
-            size_bytes=one.size_bytes, slowdown=one.slowdown, received_bytes=one.received_bytes, finished=one.finished,
-        )  # fmt: skip
-        whole = {"size_bytes": "Int64", "received_bytes": "Int64", "finished": "Int64"}
-        return pd.concat([tidy(point.name, numbers), messages], ignore_index=True).astype(whole)
+        messages = messages.assign(**{name: getattr(one, name) for name in _STORED}).astype(_STORED)
+        return pd.concat([numbers, messages], ignore_index=True)
 
 
 class Measured(NamedTuple):
@@ -104,55 +104,48 @@ class Measured(NamedTuple):
     totals: dict[str, float]
     """Those of `QUANTITIES` that ignore the window, and `simulated_ps`."""
     start_ps: npt.NDArray[np.int64]
-    size_bytes: npt.NDArray[np.int64]
     fct_ps: npt.NDArray[np.float64]
     """NaN until the last byte has arrived."""
+    size_bytes: npt.NDArray[np.int64]
     slowdown: npt.NDArray[np.float64]
     received_bytes: npt.NDArray[np.int64]
-    finished: npt.NDArray[np.bool_]
+    finished: npt.NDArray[np.bool_ | np.int64]
 
 
 def measured_of(result: Result) -> Measured:
-    found, transport = result.outcome.messages, result.transport()
+    found, sent = result.outcome.messages, result.transport()
     counts = counts_of(result.outcome, result.plan.fabric.port_class)
     counts["marked_packets"] = sum(counts[f"marks_{name}"] for name in LINK_CLASSES)  # as in `Result.summary`
     counts["drops"] = counts["dropped_packets"] + counts["pfc_violations"] + counts["lost_packets"]
-    fct_ps = np.where(transport.delivered_ps >= 0, transport.delivered_ps - transport.start_ps, np.nan)
-    counts["simulated_ps"] = result.now_ps
-    totals = {name: float(counts[name]) for name in (*_TOTALS, "simulated_ps")}
+    totals = {name: float(counts[name]) for name in _TOTALS} | {"simulated_ps": float(result.now_ps)}
+    fct_ps = np.where(sent.delivered_ps >= 0, sent.delivered_ps - sent.start_ps, np.nan)
     finished = (found["failed"] == 0) & (found["acked_ps"] >= 0)
     slowdown = fct_ps / result.plan.ideal_fct_ps
-    size_bytes = transport.size_bytes
-    return Measured(totals, transport.start_ps, size_bytes, fct_ps, slowdown, transport.received_bytes, finished)
+    return Measured(totals, sent.start_ps, fct_ps, sent.size_bytes, slowdown, sent.received_bytes, finished)
 
 
 def measured_in(table: pd.DataFrame) -> Measured:
     """Return the measurements of a stored run."""
-    rows = table[table["quantity"] == "fct"]
-    whole = (rows[name].to_numpy(np.int64) for name in ("time_ps", "size_bytes", "received_bytes", "finished"))
-    start_ps, size_bytes, received_bytes, finished = whole
-    totals = {str(name): float(value) for name, value in scalars(table).set_index("quantity")["value"].items()}
-    fct_ps, slowdown = (rows[name].to_numpy(np.float64) for name in ("value", "slowdown"))
-    return Measured(totals, start_ps, size_bytes, fct_ps, slowdown, received_bytes, finished.astype(np.bool_))
+    rows, numbers = table[table["quantity"] == "fct"], scalars(table)
+    columns = [rows["time_ps"].to_numpy(np.int64), rows["value"].to_numpy()]
+    columns += [rows[name].to_numpy(kind.lower()) for name, kind in _STORED.items()]
+    return Measured(dict(zip(numbers["quantity"], numbers["value"], strict=True)), *columns)
 
 
 def numbers_of(one: Measured, window: Any) -> tuple[dict[str, float], dict[str, npt.NDArray[Any]]]:
-    """Return the numbers of a run, and the columns of its messages: `start_ps, size_bytes, fct_ps, slowdown`."""
+    """Return the numbers of a run, and the columns of its messages."""
     chosen = starting_in(window, one.start_ps)
+    messages = {name: getattr(one, name)[chosen] for name in FLOWS}
     delivered_ps = np.where(np.isnan(one.fct_ps), -1, one.start_ps + np.nan_to_num(one.fct_ps)).astype(np.int64)
-    transport = Transport(
-        one.start_ps, delivered_ps, one.size_bytes, one.received_bytes, int(one.totals["simulated_ps"])
-    )  # fmt: skip
-    messages = {name: getattr(one, name)[chosen] for name in ("start_ps", "size_bytes", "fct_ps", "slowdown")}
-    values = {"unfinished": float(chosen.sum() - one.finished[chosen].sum())}
+    now_ps = int(one.totals["simulated_ps"])
+    transport = Transport(one.start_ps, delivered_ps, one.size_bytes, one.received_bytes, now_ps)
+    values = one.totals | {"unfinished": float(chosen.sum() - one.finished[chosen].sum())}
     for name, unit in (("fct", "_ps"), ("slowdown", "")):
         known = messages[f"{name}{unit}"]
         known = known[~np.isnan(known)]
         mean, median, p99 = float(known.mean()) if len(known) else np.nan, percentile(known, 50), percentile(known, 99)
         values |= {f"{name}_mean{unit}": mean, f"{name}_median{unit}": median, f"{name}_p99{unit}": p99}
-    for name in ("goodput_bps", "offered_bps", "carried_bps"):
-        values[name] = getattr(transport, name)(chosen)
-    values |= {name: one.totals[name] for name in _TOTALS}
+    values |= {name: getattr(transport, name)(chosen) for name in ("goodput_bps", "offered_bps", "carried_bps")}
     return {name: values[name] for name in QUANTITIES}, messages
 
 
@@ -215,26 +208,26 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
         raise ConfigError("vary", vary, "a mapping from parameter name to values")
     values = {}
     for name, given in (vary or {}).items():
+        field = f"vary, {name}"
         if name in ("seed", "scheme"):
             raise ConfigError("vary", name, f"must be given as {name}s=")
-        if name in (*QUANTITIES, "start_ps", "size_bytes", "fct_ps", "slowdown"):
+        if name in (*QUANTITIES, *FLOWS):
             raise ConfigError("vary", name, "another name: the study's frames already have a column of this name")
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise ConfigError(f"vary, {name}", given, "a list of values")
-        values[name] = list(given)
-        for one in values[name]:
+            raise ConfigError(field, given, "a list of values")
+        own = values[name] = list(given)
+        for one in own:
             if not _is_key(one):
-                allowed = "a value that can be a key, such as a number, a string or a tuple"
-                raise ConfigError(f"vary, {name}", one, allowed)
-        if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
-            raise ConfigError(f"vary, {name}", given, "at least one value, without repeats")
-        texts = list(map(str, values[name]))
-        alike = next((one for one in texts if texts.count(one) > 1), None)
-        if alike is not None:
-            raise ConfigError(f"vary, {name}", alike, "the text of one value: runs are named by their values' text")
+                raise ConfigError(field, one, "a value that can be a key, such as a number, a string or a tuple")
+        if not own or len(set(own)) < len(own):
+            raise ConfigError(field, given, "at least one value, without repeats")
+        texts = list(map(str, own))
+        for number, text in enumerate(texts):
+            if text in texts[:number]:
+                raise ConfigError(field, text, "the text of one value: runs are named by their values' text")
         if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
             known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
-            known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}
+            known |= {one for made in (network, work) if callable(made) for one in inspect.signature(made).parameters}
             raise unknown("vary", name, sorted(known), "an argument of network or workload, or a scheme's parameter")
     return values
 

@@ -12,14 +12,14 @@ import pandas as pd
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.summary import half_width
 from rdmacc.show.style import value_unit
-from rdmacc.show.tables import html_table, printable, text_table
+from rdmacc.show.tables import Tabular
 from rdmacc.sweep.study_runs import QUANTITIES
 
 SHOWN = ("fct_mean_ps", "fct_p99_ps", "slowdown_p99", "goodput_bps", "peak_queue_bytes")
 
 
-@dataclass(frozen=True, eq=False)
-class StudyComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyComparison(Tabular):
     """How much schemes differ from a baseline, seed by seed. `print` it, or let a notebook display it.
 
     Attributes
@@ -37,22 +37,11 @@ class StudyComparison:
     baseline: str
     confidence: float
 
-    @property
-    def _title(self) -> str:
+    def _table(self) -> tuple[str, list[str], list[list[str]]]:
         title = f"difference from {self.baseline}, seed by seed"
         if (self.frame["seeds", ""] > 1).any():
             title += f": mean ± {100 * self.confidence:g}% confidence; * where the interval excludes 0"
-        return title
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        return cells_of(self.frame, [str(name) for name in self.frame.index.names], is_difference=True)
-
-    def __repr__(self) -> str:
-        headers, cells = self._cells()
-        return printable(f"{self._title}\n{text_table(headers, cells)}")
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells(), caption=self._title)
+        return title, *cells_of(self.frame, is_difference=True)
 
 
 def intervals(runs: pd.DataFrame, by: Sequence[str], quantities: Sequence[str], confidence: float) -> pd.DataFrame:
@@ -97,28 +86,29 @@ def compared(
     return StudyComparison(found, baseline, confidence)
 
 
-def cells_of(
-    table: pd.DataFrame, labels: Sequence[str], is_difference: bool = False
-) -> tuple[list[str], list[list[str]]]:
+def cells_of(table: pd.DataFrame, is_difference: bool = False) -> tuple[list[str], list[list[str]]]:
     """Return headers and rows of a table of `intervals`, in readable units."""
-    names = [name for name in dict.fromkeys(table.columns.get_level_values(0)) if name in QUANTITIES]
-    headers = list(labels)
-    for name in names:
-        words, unit = name.removesuffix(f"_{QUANTITIES[name]}").replace("_", " "), value_unit(QUANTITIES[name])[1]
-        headers.append(f"{words} ({unit})" if unit else words)
+    shown = {name: in_words(name) for name in table.columns.unique(0) if name in QUANTITIES}
+    headers = list(map(str, table.index.names))
+    headers += [f"{words} ({unit})" if unit else words for words, unit, _ in shown.values()]
     cells = []
     for label, row in table.iterrows():
         values: list[Any] = list(label) if isinstance(label, tuple) else [label]
-        line = [str(values[0]), *("-" if pd.isna(one) else _shown(one) for one in values[1:])]
-        for name in names:
-            factor = value_unit(QUANTITIES[name])[0]
+        line = ["-" if pd.isna(one) else f"{one:.12g}" if isinstance(one, float) else str(one) for one in values]
+        for name, (_, _, factor) in shown.items():
             mean, half = row[name, "mean"] / factor, (row[name, "high"] - row[name, "mean"]) / factor
-            shown = _with_interval(mean, half)
+            text = _with_interval(mean, half)
             if is_difference:
-                shown = ("+" if mean > 0 else "") + shown + ("*" if abs(mean) > half else "")
-            line.append(shown)
+                text = ("+" if mean > 0 else "") + text + ("*" if abs(mean) > half else "")
+            line.append(text)
         cells.append(line)
     return headers, cells
+
+
+def in_words(name: str) -> tuple[str, str, float]:
+    """Return a quantity's name without its unit, the unit to show, and how many base units that is."""
+    factor, unit = value_unit(name)
+    return (name.rpartition("_")[0] if unit else name).replace("_", " "), unit, factor
 
 
 def plus_minus(values: Sequence[float], confidence: float = 0.95) -> str:
@@ -134,11 +124,6 @@ def plus_minus(values: Sequence[float], confidence: float = 0.95) -> str:
 
 def _with_interval(mean: float, half: float) -> str:
     return _rounded(mean, 4) if np.isnan(half) else f"{_rounded(mean, 4)} ± {_rounded(half, 2)}"
-
-
-def _shown(value: Any) -> str:
-    """Return a parameter's value as text; pandas turns integers into floats where values are missing."""
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _rounded(value: float, digits: int) -> str:
