@@ -86,11 +86,16 @@ def check_rows(frame: pd.DataFrame, *checks: tuple[str, Any, str]) -> None:
             raise ConfigError(name, frame[name].iloc[row], allowed, f"row {frame.index[row]}")
 
 
+def check_apart(flows: File, topology: File | None) -> None:
+    if topology is not None and Path(flows).resolve() == Path(topology).resolve():
+        raise ConfigError("topology", str(topology), "another file than that of the flows")
+
+
 def unsaid(frame: pd.DataFrame, **defaults: object) -> list[tuple[str, Any, str]]:
-    """Return checks that paths, weights and these columns, which a file does not have, are at their defaults."""
+    """Return checks that paths, queue pairs, weights and these columns, which a file does not have, are at defaults."""
     return [
         (name, [not is_missing(value) and (default is None or value != default) for value in frame[name]], _UNSAID)
-        for name, default in {**dict.fromkeys(PATH_COLUMNS), "weight": 1, **defaults}.items()
+        for name, default in {**dict.fromkeys((*PATH_COLUMNS, "queue_pair")), "weight": 1, **defaults}.items()
         if name in frame
     ]
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, written
 from rdmacc.faults import Fault, Loss
-from rdmacc.formats.files import File, Line, check_rows, line_of, read_text, unsaid, whole
+from rdmacc.formats.files import File, Line, check_apart, check_rows, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim import Imported
 from rdmacc.state import DATA_CLASS
 from rdmacc.topology import Graph
@@ -246,7 +246,8 @@ def _time(word: str, error: Line) -> int:
 def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File, origin: Quantity = "2s") -> None:
     """Write a workload and its network as the HPCC simulator's files.
 
-    Hosts come first, in order, then switches. Flows are sorted by start.
+    Hosts come first, in order, then switches. Flows are sorted by start. Labels are not written: names, groups,
+    collectives and jobs.
 
     Parameters
     ----------
@@ -262,10 +263,11 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
     Raises
     ------
     ConfigError
-        For anything that the files cannot express: no messages, messages that wait, computation, paths and weights,
-        sizes of 4 GiB and more, more than two classes unless they take turns, rates that are not whole; or if a file
-        cannot be written.
+        For anything that the files cannot express: no messages, messages that wait, computation, paths, queue pairs and
+        weights, sizes of 4 GiB and more, more than two classes unless they take turns, rates that are not whole; or if
+        a file cannot be written.
     """
+    check_apart(flows, topology)
     frame, begin_ps = messages(workload), time_ps(origin, field="origin")
     numbers = {name: number for number, name in enumerate([*hosts(network), *switches(network)])}
     check_rows(

@@ -22,7 +22,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, written
 from rdmacc.faults import Fault
-from rdmacc.formats.files import File, Line, check_rows, hosts_of, line_of, read_text, unsaid, whole
+from rdmacc.formats.files import File, Line, check_apart, check_rows, hosts_of, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
 from rdmacc.lifetimes import uncollected
 from rdmacc.state import DATA_CLASS
@@ -317,6 +317,8 @@ def to_htsim(
 ) -> None:
     """Write a workload as htsim's connection matrix, and the network as its topology.
 
+    Labels are not written: names, groups, collectives and jobs.
+
     Parameters
     ----------
     workload : DataFrame
@@ -333,10 +335,11 @@ def to_htsim(
     Raises
     ------
     ConfigError
-        For anything that htsim cannot do: no messages, computation, delays, paths, weights and classes, starts that are
-        not whole in its unit or not exact in a 32-bit float, a start time of a message that waits, overlapping sets of
-        messages to wait for, other topologies.
+        For anything that htsim cannot do: no messages, computation, delays, paths, queue pairs, weights and classes,
+        starts that are not whole in its unit or not exact in a 32-bit float, a start time of a message that waits,
+        overlapping sets of messages to wait for, other topologies.
     """
+    check_apart(matrix, topology)
     unit_ps, frame = _unit_ps(unit), messages(workload)
     numbers = {host: number for number, host in enumerate(hosts_in(network))}
     _check_writable(frame, numbers, unit_ps)

@@ -51,6 +51,7 @@ _OWN_OPCODES = {CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2, RETURN: 0xC3}
 _NOT_ECT, _ECT, _CE = 0, 2, 3
 _WHOLE = 2**18
 _MOST_PAYLOAD = 65_472  # with padding and the headers of a WRITE, 65,535 bytes of IP
+_LONGEST_NAME = 32_767
 
 _SECTION, _INTERFACE, _NAMES, _PACKET = 0x0A0D0D0A, 1, 4, 6
 _ETHERNET = 1
@@ -107,6 +108,9 @@ def write_pcapng(
     largest = min(plan.scheme.payload_bytes, int(plan.size_bytes.max(initial=0)))
     if largest > _MOST_PAYLOAD:
         raise ConfigError("payload_bytes", largest, f"at most {_MOST_PAYLOAD}, to be in one IP packet")
+    for name in plan.fabric.names:
+        if len(str(name).encode(errors="surrogatepass")) > _LONGEST_NAME:
+            raise ConfigError("node", str(name), f"at most {_LONGEST_NAME} bytes, so that a link's two fit into pcapng")
     frames = _Frames(plan)
     rows = rows[_seen(plan, rows, node, link)]
     ports = np.unique(rows["port"])

@@ -643,6 +643,7 @@ THREE = [("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]
         (to_htsim, [*PAIRS, *[("h1", "h2", 1)] * 2], {"after": [(), (), (0,), (0, 1)]}, "one trigger"),
         (to_hpcc, PAIRS, {"after": [(), (0,)]}, "do not wait for each other"),
         *((write, PAIRS, {"weight": [1, 2]}, "weight = 2") for write in (to_htsim, to_hpcc)),
+        *((write, PAIRS, {"queue_pair": [7, 7]}, "queue_pair = 7") for write in (to_htsim, to_hpcc)),
         *((write, PAIRS, {"path": [None, ("s0",)]}, "path = ") for write in (to_htsim, to_hpcc)),
         (to_htsim, PAIRS, {"priority": [None, 4]}, "priority = 4"),
         (to_htsim, PAIRS, {"after": [(), (9,)]}, "after = 9"),
@@ -659,6 +660,7 @@ def test_what_a_simulator_does_not_support_is_not_written(tmp_path, write, rows,
     refused(lambda: write(work, rdmacc.star(3), tmp_path / "a", tmp_path / "b"), words)
     third = rdmacc.star(3, rate=1e11 / 3)
     refused(lambda: to_hpcc(rdmacc.messages(PAIRS), third, tmp_path / "a", tmp_path / "b"), "rate_bps", "link h0-s0")
+    refused(lambda: write(rdmacc.messages(PAIRS), third, tmp_path / "a", tmp_path / "x" / ".." / "a"), "another file")
     assert not list(tmp_path.iterdir())
 
 
@@ -667,7 +669,7 @@ def test_a_byte_order_mark_is_ignored(tmp_path):
         read(tmp_path, "\ufeff" + text)
 
 
-@pytest.mark.parametrize("write", [lambda *given: to_hpcc(*given, given[-1]), to_htsim])
+@pytest.mark.parametrize("write", [lambda *given: to_hpcc(*given, given[-1] / "topology"), to_htsim])
 def test_an_unwritable_file_is_named(tmp_path, write):
     refused(lambda: write(rdmacc.messages(PAIRS), rdmacc.star(3), tmp_path), str(tmp_path), "can be written")
 

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import networkx as nx
 import pytest
 
 import rdmacc
@@ -117,6 +118,16 @@ def test_the_snap_length_preserves_the_true_length(lossy, tmp_path):
     data = [packet for packet in read(path) if packet[BTH].opcode == 0x07]
     assert data
     assert {(len(packet.original), packet.wirelen) for packet in data} == {(60, 14 + 20 + 8 + 12 + 1000 + 4)}
+
+
+def test_a_link_of_the_longest_names_is_written_and_a_longer_name_refused(tmp_path):
+    for first, longest in (("a" * 32_767, "é" * 16_383), ("a", "b" * 32_768)):
+        net = nx.relabel_nodes(rdmacc.star(2), {"h0": longest, "s0": first})
+        result = rdmacc.simulate(net, rdmacc.messages([("h1", longest, 1)]), "line-rate", trace=True)
+        if len(longest) < 32_768:
+            assert write_pcapng(result, tmp_path / "x") > 0
+        else:
+            refused(partial(write_pcapng, result, tmp_path / "y"), "node = 'bbb", "at most 32767 bytes")
 
 
 def test_marks_cnps_and_pause_frames(marked, tmp_path):
