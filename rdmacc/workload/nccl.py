@@ -531,7 +531,13 @@ class Collective:
         at = np.arange(len(src)).reshape(rounds, n, k)
         window = self.nccl.rings
         for step in range(window, rounds):
-            made.after(np.repeat(at[step].ravel(), k), np.repeat(at[step - window], k, axis=0))
+            before = at[step - window]
+            if k == 1:
+                made.after(at[step], before)
+                continue
+            gates = self.compute(0)[:, np.newaxis, np.newaxis]  # otherwise each chunk would wait for each
+            self.schedule.wait(gates, made.rows[before], made.delay_ps[before][:, :, np.newaxis])
+            self.schedule.wait(made.rows[at[step]], gates)
         for step in range(rounds):
             for one, peer in enumerate(peers[step].tolist()):
                 made.arrive(at[step, one], peer)

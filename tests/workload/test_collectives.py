@@ -393,6 +393,13 @@ def test_a_rank_of_a_tree_is_at_most_eight_chunks_ahead():
     assert [end for end, _ in ninth] == [("h2", "h0")], "the receiver has forwarded the chunk eight before"
 
 
+@pytest.mark.parametrize("chunks", [2, 400])
+def test_chunks_of_an_all_to_all_wait_for_those_of_the_step_before_in_linear_memory(chunks):
+    """In each of six steps and for each of eight ranks, each chunk is waited for once and waits once."""
+    schedule = nccl.alone("all-to-all", EIGHT_HOSTS, 8 * 1000 * chunks, Nccl(chunk_bytes=1000))
+    assert len(schedule.waits()[0]) == 6 * 8 * 2 * chunks
+
+
 def test_busbw_of_a_perfect_run_is_the_link(engine):
     work = rdmacc.combine(nccl.all_reduce(EIGHT_HOSTS[:4], "2MB"), nccl.all_gather(EIGHT_HOSTS[4:], "2MB"))
     result = rdmacc.simulate(rdmacc.star(8), work, "line-rate", engine=engine)
