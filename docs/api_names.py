@@ -8,8 +8,8 @@ import rdmacc
 _TITLES = {
     "simulation": "Run", "scenario": "Run", "live": "Run", "sweep": "Compare runs", "models": "Compare runs",
     "clusters": "Ask about a cluster", "topology": "Networks", "workload": "Workloads", "formats": "Files of others",
-    "schemes": "Schemes and parameters", "presets": "Schemes and parameters", "parameters": "Schemes and parameters",
-    "scaling": "Schemes and parameters", "component": "Schemes and parameters", "switch": "Schemes and parameters",
+    "schemes": "Schemes and parameters", "presets": "Schemes and parameters",
+    "interface": "Schemes and parameters", "switch": "Schemes and parameters",
     "probes": "Probes and faults", "faults": "Probes and faults", "results": "Results", "engine": "Results",
     "searches": "Search", "explorer": "Run", "errors": "Errors",
 }  # fmt: skip

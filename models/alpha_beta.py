@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
+from rdmacc.interface import Rate, Size, Time
 from rdmacc.models.base import Model, check_within, param, told
-from rdmacc.parameters import Rate, Size, Time
 from rdmacc.results.result import Result
 from rdmacc.results.steps import busbw_factor
 from rdmacc.scenario import Scenario

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.parameters import Parameters, param
+from rdmacc.interface import Parameters, param
 from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.typed import typed
 

@@ -18,9 +18,9 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.errors import ConfigError
+from rdmacc.interface import OptionalTime, Rate, Size, Time
 from rdmacc.models.base import Floats, Model, param, told
 from rdmacc.models.ideal import wire_bytes
-from rdmacc.parameters import OptionalTime, Rate, Size, Time
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme

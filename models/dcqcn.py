@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import probes, topology, workload
+from rdmacc.interface import Time
 from rdmacc.models.base import Floats, binned_curves, param
 from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.parameters import Time
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

@@ -23,9 +23,9 @@ from functools import lru_cache
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.interface import Size, Time
 from rdmacc.models.base import param
 from rdmacc.models.dcqcn_parameters import DcqcnParameters
-from rdmacc.parameters import Size, Time
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from rdmacc.interface import Rate, Size
 from rdmacc.models.base import Model, param
-from rdmacc.parameters import Rate, Size
 
 
 # In a file of its own: beside its subclass, mypy would infer the input types of its quantities.

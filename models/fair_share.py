@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from rdmacc.interface import Rate, Size, Time
 from rdmacc.models.base import Model, param
 from rdmacc.models.ideal import wire_bytes
-from rdmacc.parameters import Rate, Size, Time
 from rdmacc.show.style import COLOURS, canvas, draw_trace, time_unit
 
 if TYPE_CHECKING:

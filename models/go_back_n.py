@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
+from rdmacc.interface import Rate, Size, Time
 from rdmacc.models.base import Model, check_within, param
-from rdmacc.parameters import Rate, Size, Time
 from rdmacc.show.style import canvas
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.interface import Rate, Size, Time
 from rdmacc.models.base import Model, check_within, param
-from rdmacc.parameters import Rate, Size, Time
 from rdmacc.show.style import COLOURS, canvas
 
 if TYPE_CHECKING:

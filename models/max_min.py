@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.chance import GOLDEN, MIX1, MIX2
 from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.engine.work import Dependents
 from rdmacc.errors import ConfigError
+from rdmacc.interface.chance import GOLDEN, MIX1, MIX2
 from rdmacc.models.base import Floats, Model, param, told
 from rdmacc.models.filling import Ints, run
 from rdmacc.models.ideal import wire_bytes

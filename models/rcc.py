@@ -21,10 +21,10 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
+from rdmacc.interface import Rate, Time
 from rdmacc.models.base import binned_curves, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.models.rcc_stability import RccGains
-from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, ClassVar
 import pandas as pd
 
 from rdmacc import probes, topology, workload
+from rdmacc.interface import Rate, Time
 from rdmacc.models.base import Model, binned_curves, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

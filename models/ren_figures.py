@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.interface import Rate, Size, Time
 from rdmacc.models.base import Floats, Model, check_within, param
 from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
-from rdmacc.parameters import Rate, Size, Time
 from rdmacc.show.style import COLOURS, canvas
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
+from rdmacc.interface import Rate, Size, Time
 from rdmacc.models.base import Model, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.parameters import Rate, Size, Time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

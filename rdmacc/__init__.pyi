@@ -3,7 +3,6 @@
 from rdmacc import probes as probes, topology as topology, units as units, workload as workload
 from rdmacc.clusters.answer import Answer as Answer
 from rdmacc.clusters.cluster import Cluster as Cluster, cluster as cluster
-from rdmacc.component import Component as Component, param as param
 from rdmacc.errors import (
     CompileError as CompileError,
     ConfigError as ConfigError,
@@ -34,13 +33,13 @@ from rdmacc.formats import (
     to_hpcc as to_hpcc,
     to_htsim as to_htsim,
 )
+from rdmacc.interface import Component as Component, Links as Links, Scaled as Scaled, param as param
 from rdmacc.live import Live as Live
 from rdmacc.models.comparison import compare as compare
 from rdmacc.presets import PRESETS as PRESETS, Preset as Preset, preset as preset
 from rdmacc.probes import Probe as Probe
 from rdmacc.results.result import Result as Result
 from rdmacc.results.saved import SavedResult as SavedResult, load as load
-from rdmacc.scaling import Links as Links, Scaled as Scaled
 from rdmacc.scenario import Scenario as Scenario
 from rdmacc.schemes import (
     SCHEMES as SCHEMES,

@@ -6,8 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.parameters import Named
-from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
+from rdmacc.interface import DATA, KIND_NAMES, NONE, PAUSE, Named
 from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, time_ps
 
@@ -83,7 +82,7 @@ class ScriptedLoss(Named):
 
     @property
     def kind_number(self) -> int:
-        """The number of the kind, as in `rdmacc.state`."""
+        """The number of the kind, as in `rdmacc.interface.state`."""
         return KIND_NAMES.index(self.kind)
 
     @property

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rdmacc.engine.compiled.tables.layout import QP
 from rdmacc.errors import ConfigError, not_installed, unknown
 from rdmacc.handlers.hooks import records_of
-from rdmacc.records import record_dtype
+from rdmacc.interface import record_dtype
 from rdmacc.scenario import Scenario
 from rdmacc.simulation import Simulation
 from rdmacc.typed import named

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.parameters import Named
-from rdmacc.show.described import describes
+from rdmacc.interface import Named
+from rdmacc.interface.described import describes
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 

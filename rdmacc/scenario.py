@@ -22,7 +22,7 @@ import tomli_w
 from rdmacc.engine.select import give_back
 from rdmacc.errors import ConfigError, written
 from rdmacc.faults import Fault
-from rdmacc.parameters import Named
+from rdmacc.interface import Named
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme

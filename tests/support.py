@@ -15,13 +15,23 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Component, param, topology
-from rdmacc.bits import make_bits
+from rdmacc.interface import (
+    CREDIT,
+    DROP,
+    NEVER,
+    RETURN,
+    Int,
+    Int32,
+    Message,
+    Packet,
+    QueuePair,
+    Record,
+    Scaled,
+    make_bits,
+)
 from rdmacc.protocols.go_back_n import GoBackN, bytes_before
 from rdmacc.protocols.line_rate import LineRate
-from rdmacc.records import NEVER, Int, Int32, Record
 from rdmacc.rules.pfc import headroom_bytes
-from rdmacc.scaling import Scaled
-from rdmacc.state import CREDIT, DROP, RETURN, Message, Packet, QueuePair
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import ps
 

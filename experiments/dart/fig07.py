@@ -8,8 +8,7 @@ lanes and the entries in use are all read from the packet trace.
 """
 
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
-from rdmacc.records import Byte
-from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
+from rdmacc.interface import ACCEPT, DEFLECT, IN_NETWORK, Byte, Message, Packet, Port
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from rdmacc.switch.red import EcnStep
 from ..api import *

@@ -4,9 +4,8 @@ A packet was deflected if it left a switch by another port than ECMP's. So the t
 was deflected, its path, and when each entry of a deflection table was in use.
 """
 
-from rdmacc.chance import hash63
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.state import DATA
+from rdmacc.interface import DATA, hash63
 from ..api import *
 
 _PACKET = ["message", "psn"]

@@ -3,9 +3,8 @@
 This replaces an engine in one page. Figures 4 and 5 use it for exact checks.
 """
 
+from rdmacc.interface import NEVER, Float, Host, Int32, Message, Packet
 from rdmacc.protocols.dasr import Dasr
-from rdmacc.records import NEVER, Float, Int32
-from rdmacc.state import Host, Message, Packet
 from ..api import *
 from .setup import *
 

@@ -12,7 +12,7 @@ approaches (V-A). The sum is judged: it equals the published one if the simulate
 """
 
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.state import DATA
+from rdmacc.interface import DATA
 from ..api import *
 from .setup import *
 

@@ -9,7 +9,7 @@ construction: in the network for flows 1 and 2 from the start of flow 2, at the 
 start of flow 3. Verdicts are weighted by their duration.
 """
 
-from rdmacc.state import IN_NETWORK, LAST_HOP
+from rdmacc.interface import IN_NETWORK, LAST_HOP
 from ..api import *
 from .setup import *
 

@@ -3,9 +3,8 @@
 This replaces an engine in one page. Figures 2 and 3 use it for exact checks.
 """
 
+from rdmacc.interface import Host, Int32, Message, Packet, QueuePair
 from rdmacc.protocols.rcc import Rcc
-from rdmacc.records import Int32
-from rdmacc.state import Host, Message, Packet, QueuePair
 from ..api import *
 from .setup import *
 

@@ -3,10 +3,9 @@
 
 from dataclasses import dataclass
 
+from rdmacc.interface import ACK, NAK, Int32
 from rdmacc.protocols.homa import Homa, begin_round, meet, take, watch
 from rdmacc.protocols.rcc import Rcc, begin, count, fair_share, jitter, measure, received, target, window
-from rdmacc.records import Int32
-from rdmacc.state import ACK, NAK
 
 RTTS = 3
 """Base RTTs within which a window returns to its share."""

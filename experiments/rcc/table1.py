@@ -1,8 +1,7 @@
 """RCC, table I: the state of a connection, counted in the implementation's records."""
 
+from rdmacc.interface import Message, Record
 from rdmacc.protocols.rcc import Rcc
-from rdmacc.records import Record
-from rdmacc.state import Message
 from ..api import *
 
 LISTED: dict[str, tuple[str, type[Record], str, int]] = {

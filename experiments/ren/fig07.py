@@ -6,8 +6,8 @@ and does not describe the other traffic: here S0 only finds a gap in front of P2
 """
 
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet
+from rdmacc.interface import QueuePair
 from rdmacc.protocols.ren import Ren
-from rdmacc.state import QueuePair
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
 from ..api import *
 from .setup import *

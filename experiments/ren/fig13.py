@@ -7,9 +7,8 @@ packets of its period. Arrivals are Poisson at 90% of the link, from several flo
 State is counted as in the paper: ql and ti of 4 bytes each, a timestamp of 8.
 """
 
-from rdmacc.component import Component
 from rdmacc.experiments.ren.lone_port import KINDS, LonePort, make_packet
-from rdmacc.records import record_dtype
+from rdmacc.interface import Component, record_dtype
 from ..api import *
 from .setup import *
 

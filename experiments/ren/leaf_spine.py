@@ -20,7 +20,7 @@ The quick scale keeps the oversubscription: 3 ToRs with 2 cores and 12 hosts eac
 and 4 hosts (12 hosts); 100 messages of at most 2 MB. It illustrates the figures; it is too small to judge.
 """
 
-from rdmacc.state import HOST_NIC
+from rdmacc.interface import HOST_NIC
 from rdmacc.workload import SizeDistribution
 from ..api import *
 from .setup import *

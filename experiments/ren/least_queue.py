@@ -7,8 +7,7 @@ end of the period, which may be gone the next moment. UNDER is the same.
 
 from dataclasses import dataclass
 
-from rdmacc.records import NEVER, Int
-from rdmacc.state import DATA, HOST_NIC
+from rdmacc.interface import DATA, HOST_NIC, NEVER, Int
 from rdmacc.switch.ren_marker import RenMarker, begin_period, budget, mark
 
 

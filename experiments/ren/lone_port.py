@@ -12,9 +12,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 import rdmacc.switch
-from rdmacc.component import RECORD_KINDS, Component
-from rdmacc.records import NEVER, Record
-from rdmacc.state import ACCEPT, DATA, DROP, IN_NETWORK, TRIM, TRIM_TAIL, Packet, Port
+from rdmacc.interface import NEVER, RECORD_KINDS, Component, Packet, Port, Record
+from rdmacc.interface.state import ACCEPT, DATA, DROP, IN_NETWORK, TRIM, TRIM_TAIL
 from ..api import *
 
 KINDS = {"comparisons": ("COMPARE_OP",), "arithmetic": ("BINARY_OP",), "writes": ("STORE_ATTR", "STORE_SUBSCR")}
@@ -168,7 +167,7 @@ def _counted_instructions(tell: Callable[[CodeType, int], None]) -> Iterator[Non
 
 def parts_of(components: tuple[Component, ...]) -> list[tuple[str, str, str]]:
     """Return component, handler and the place where it runs, according to the scheme's objects."""
-    from rdmacc.component import HOOKS
+    from rdmacc.interface import HOOKS
 
     rows = []
     for component in components:

@@ -104,9 +104,9 @@ def schemes(
     rtt: Annotated[str, typer.Option(help="Largest base RTT of the network; needs --rate.")] = _RTT,
 ) -> None:
     """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
+    from rdmacc.interface import Links
     from rdmacc.presets import PRESETS
     from rdmacc.presets import preset as find_preset
-    from rdmacc.scaling import Links
     from rdmacc.schemes import SCHEMES, about, scheme_table
     from rdmacc.schemes.evidence import evidence_of
     from rdmacc.show.tables import table
@@ -155,7 +155,7 @@ def _scheme_text(rows: list[dict[str, Any]], shows_rules: bool) -> str:
 
 
 def _parameter(value: Any, unit: str) -> str:
-    from rdmacc.scaling import Scaled
+    from rdmacc.interface import Scaled
     from rdmacc.show.tables import format_value
 
     if isinstance(value, Scaled):

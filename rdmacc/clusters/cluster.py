@@ -27,10 +27,10 @@ import pandas as pd
 
 from rdmacc.clusters.answer import Answer
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.parameters import check, check_unit, fields_of
+from rdmacc.interface.described import describes
+from rdmacc.interface.parameters import check, check_unit, fields_of
 from rdmacc.schemes import Scheme
 from rdmacc.schemes import scheme as named_scheme
-from rdmacc.show.described import describes
 from rdmacc.show.late_bar import LateBar
 from rdmacc.simulation import simulate
 from rdmacc.sweep.processes import shared_out

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.chance import hash63_of
-from rdmacc.scaling import Links
+from rdmacc.interface import Links
+from rdmacc.interface.chance import hash63_of
 from rdmacc.schemes import Scheme
 from rdmacc.schemes.composition import links_of
 from rdmacc.topology.base_times import Step, base_fct_ps, largest_rtt_ps, least_fct_ps, longest_ps, packet_ps

@@ -5,7 +5,7 @@ import numpy as np
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ROW
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from rdmacc.rules.ranks import class_and_number
 
 

@@ -26,12 +26,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.chance import uniform
 from rdmacc.engine.setting import message_number
 from rdmacc.engine.work import Work
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm, ScriptedLoss, SlowLink
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER, uniform
 from rdmacc.rules.progress import NO_ROUTE, NO_ROUTE_BACK
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.engine.plan import Plan
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from rdmacc.topology.fabric import Fabric
 
 if TYPE_CHECKING:

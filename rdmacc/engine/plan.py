@@ -18,8 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.chance import stream_key
-from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.fault_events import FaultEvent, clocks_of, fault_events_of, lasting_rates, losses_of, scripts_of
 from rdmacc.engine.setting import (
     CLOCK_JITTER,
@@ -38,12 +36,12 @@ from rdmacc.engine.work import Ints, work_on
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault, ScriptedLoss
 from rdmacc.handlers.hooks import limits_of
+from rdmacc.interface import RECORD_KINDS, Field, Host, Message, Port, QueuePair
+from rdmacc.interface.chance import stream_key
+from rdmacc.interface.parameters import fields_of
 from rdmacc.lifetimes import frozen
-from rdmacc.parameters import fields_of
 from rdmacc.probes import Probe
-from rdmacc.records import Field
 from rdmacc.schemes import Scheme
-from rdmacc.state import Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined

@@ -1,6 +1,6 @@
-"""Fields that both engines keep in addition to those that protocols see (`rdmacc.state`) and the rules' own."""
+"""Fields that both engines keep in addition to those that protocols see (`interface/state.py`) and the rules' own."""
 
-from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record
+from rdmacc.interface import NEVER, Byte, Float, Int, Int32, Record
 
 TOTALS = (
     "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes", "live_packets",

@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.chance import hash63, stream_key
 from rdmacc.engine.alone import Messages, times_alone
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.setting import RECEIVERS, SENDERS, count_paths
 from rdmacc.engine.work import LATEST_PS, Work
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.interface import hash63
+from rdmacc.interface.chance import stream_key
 from rdmacc.rules import progress
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined

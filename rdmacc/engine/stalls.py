@@ -19,15 +19,15 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.component import OWNERS, TIMERS, WORDS
 from rdmacc.engine.outcome import Engine, PfcState
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import LivelockError, microseconds
 from rdmacc.handlers.hooks import limits_of, slots_of
+from rdmacc.interface import DATA_CLASS, NUM_CLASSES
+from rdmacc.interface.component import OWNERS, TIMERS, WORDS
 from rdmacc.rules.admission import IngressAccount, SharedBuffer
 from rdmacc.rules.pfc import may_resume
 from rdmacc.rules.ranks import class_and_number
-from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.hooks import calls_of, records_of, slots_of
 from rdmacc.handlers.sides import written_by
-from rdmacc.parameters import fields_of
+from rdmacc.interface import RECORD_KINDS, Component
+from rdmacc.interface.parameters import fields_of
 from rdmacc.schemes import Scheme
 
 _ARRAYS = (

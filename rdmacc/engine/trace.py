@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.state import KIND_NAMES, PAUSE
+from rdmacc.interface import KIND_NAMES, PAUSE
 
 if TYPE_CHECKING:
     from rdmacc.engine.plan import Plan

@@ -12,7 +12,7 @@ import numpy as np
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.explain.recording import Hop, Recording
 from rdmacc.explain.walk import GRANT, NIC, OWN_RATE, OWN_WINDOW, PAUSED, QUEUE, RECEIVER, RECOVERY, START, Span
-from rdmacc.state import CNP, DATA, KIND_NAMES, PAUSE
+from rdmacc.interface import CNP, DATA, KIND_NAMES, PAUSE
 
 __all__ = ["Cause", "Causes"]
 

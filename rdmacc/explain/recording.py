@@ -15,10 +15,9 @@ from rdmacc.engine.fault_events import DOWN, UP
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, QUEUED, RELEASED, SENT, STOPPED
 from rdmacc.explain.follower import Follower
+from rdmacc.interface import DATA, NEVER, PAUSE, RESUME
 from rdmacc.lifetimes import uncollected
-from rdmacc.records import NEVER
 from rdmacc.rules.pacing import NOTHING
-from rdmacc.state import DATA, PAUSE, RESUME
 from rdmacc.units import transmission_ps
 
 Ints = npt.NDArray[np.int64]

@@ -14,8 +14,8 @@ import numpy as np
 
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.explain.recording import Hop, Ints, Recording
+from rdmacc.interface import ACK, CREDIT, DATA, NAK, REQUEST, RETURN
 from rdmacc.rules import FREE, NO_CREDIT, NOTHING, RATE, WINDOW
-from rdmacc.state import ACK, CREDIT, DATA, NAK, REQUEST, RETURN
 
 __all__ = ["KINDS", "Span", "Walk"]
 

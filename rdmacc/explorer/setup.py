@@ -16,7 +16,7 @@ import pandas as pd
 from rdmacc import faults, probes, topology, workload
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel
 from rdmacc.errors import ConfigError
-from rdmacc.parameters import Parameters, param
+from rdmacc.interface import Parameters, param
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, scheme, scheme_table
 from rdmacc.simulation import simulate, simulate_many

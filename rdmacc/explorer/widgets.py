@@ -15,7 +15,7 @@ import numpy as np
 from rdmacc.errors import RdmaccError, not_installed
 from rdmacc.explorer.picture import draw, draw_message
 from rdmacc.explorer.setup import MOST_SCHEMES, NETWORKS, WORKS, Setup, movable
-from rdmacc.parameters import fields_of
+from rdmacc.interface.parameters import fields_of
 from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES, about
 from rdmacc.show.png import png

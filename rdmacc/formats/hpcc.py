@@ -23,7 +23,7 @@ from rdmacc.errors import ConfigError, written
 from rdmacc.faults import Fault, Loss
 from rdmacc.formats.files import File, Line, check_apart, check_rows, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim import Imported
-from rdmacc.state import DATA_CLASS
+from rdmacc.interface import DATA_CLASS
 from rdmacc.topology import Graph
 from rdmacc.topology.base import add_link, fill_buffers, hosts, switches
 from rdmacc.typed import typed

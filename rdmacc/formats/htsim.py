@@ -24,8 +24,8 @@ from rdmacc.errors import ConfigError, written
 from rdmacc.faults import Fault
 from rdmacc.formats.files import File, Line, check_apart, check_rows, hosts_of, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
+from rdmacc.interface import DATA_CLASS
 from rdmacc.lifetimes import uncollected
-from rdmacc.state import DATA_CLASS
 from rdmacc.topology import Graph
 from rdmacc.topology import hosts as hosts_in
 from rdmacc.typed import typed

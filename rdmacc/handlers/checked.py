@@ -12,13 +12,11 @@ from functools import lru_cache
 from traceback import walk_tb
 from typing import Any
 
-from rdmacc.component import HOOKS, TIMERS, WORDS
 from rdmacc.errors import HandlerError
 from rdmacc.handlers import marks_of
 from rdmacc.handlers.hooks import Call, Components
 from rdmacc.handlers.rewriting import NOT_FINITE, instrumented
-from rdmacc.records import Float, Int, Record
-from rdmacc.state import (
+from rdmacc.interface import (
     ACCEPT,
     ACK,
     ADVERT,
@@ -26,13 +24,18 @@ from rdmacc.state import (
     DATA,
     DATA_CLASS,
     DEFLECT,
+    HOOKS,
     NAK,
     NONE,
     NUM_CLASSES,
     REQUEST,
     TRIM_TAIL,
     UNLIMITED,
-)  # fmt: skip
+    Float,
+    Int,
+    Record,
+)
+from rdmacc.interface.component import TIMERS, WORDS
 
 _LEAST_BPS, _MOST_BPS = 1e3, 1e18
 _MOST_WIRE_BYTES = 2**24

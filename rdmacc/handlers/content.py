@@ -35,7 +35,10 @@ from rdmacc.sources import is_installed, is_own, is_standard
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
 _LIBRARIES = ("numpy", "numba", "scipy")  # their versions are part of both keys, as Python's is
 
-OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.scaling", "rdmacc.schemes.composition")
+OURS = (
+    "rdmacc.interface.component", "rdmacc.interface.parameters", "rdmacc.interface.records", "rdmacc.interface.scaling",
+    "rdmacc.schemes.composition",
+)  # fmt: skip
 """Classes of these modules count by name, because both keys contain the modules' sources."""
 
 _CHECKING = "rdmacc.typed"  # its wrappers only check arguments; the wrapped functions count

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from rdmacc import bits, chance
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers.language import (
     BITS,
@@ -32,6 +31,7 @@ from rdmacc.handlers.language import (
     kind_of,
 )
 from rdmacc.handlers.source import MISSING, outside
+from rdmacc.interface import bits, chance
 
 Code = str | tuple[str, ...]
 """The type code of a field, or the allowed values of a string parameter."""
@@ -102,7 +102,7 @@ class Expressions:
         elif kind not in NUMBERS:
             hint = ""
             if kind.code or kind is BITS:
-                hint = "; use a vector element by element, and a set of packets through the functions of rdmacc.bits"
+                hint = "; use a vector element by element, and a set of packets through rdmacc.interface.bits"
             elif kind.choices:
                 hint = f"; compare it: {ast.unparse(node)} == {kind.choices[0]!r}"
             raise self._error(node, f"must be a number, not {kind.name}{hint}")

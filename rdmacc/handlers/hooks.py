@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rdmacc.component import HOOKS, Component
-from rdmacc.records import NEVER, Field, Record
+from rdmacc.interface import HOOKS, NEVER, Component, Field, Record
 
 Components = Sequence[Component]
 """A scheme's components, in the order in which their handlers run."""

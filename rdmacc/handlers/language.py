@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rdmacc import bits, chance
+from rdmacc.interface import bits, chance
 
 LARGEST = 2**63 - 1
 """The largest integer; the smallest is its negative."""

@@ -20,9 +20,8 @@ from rdmacc.handlers.content import OF_NO_EFFECT, OURS, is_library
 from rdmacc.handlers.language import NATIVE
 from rdmacc.handlers.reading import check_handlers
 from rdmacc.handlers.source import MISSING, bytecode_of, cell_content
+from rdmacc.interface import Packet, record_dtype
 from rdmacc.lifetimes import Kept, content_of
-from rdmacc.records import record_dtype
-from rdmacc.state import Packet
 
 _SURE = (
     bool, int, float, complex, str, bytes, type(None), Enum, np.generic, np.ufunc, np.dtype,

@@ -13,16 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rdmacc.component import HOOKS, RECORD_KINDS, Component
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.checker import Access, Checker, Marks
 from rdmacc.handlers.expressions import Code, record_kind
 from rdmacc.handlers.hooks import Components
 from rdmacc.handlers.language import INT, LARGEST, NOTHING, Kind, advice, kind_of
 from rdmacc.handlers.source import outside
-from rdmacc.records import Field
-from rdmacc.scaling import Scaled
-from rdmacc.state import Host, Message, Packet, Port, QueuePair
+from rdmacc.interface import HOOKS, RECORD_KINDS, Component, Field, Host, Message, Packet, Port, QueuePair, Scaled
 
 _RECORDS = {"packet": Packet, "reply": Packet, "notice": Packet, "request": Packet, "message": Message, "qp": QueuePair,
             "host": Host, "port": Port}  # fmt: skip

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rdmacc.component import HOOKS, Component
 from rdmacc.handlers.hooks import Call, Components
 from rdmacc.handlers.reading import accesses_of
+from rdmacc.interface import HOOKS, Component
 
 _ENGINES: dict[tuple[str, bool], str] = {
     ("sender", True): """message.next_psn message.highest_psn message.acked_ps message.retransmissions

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rdmacc.component import HOOKS, TIMERS
 from rdmacc.handlers.checked import Checks
 from rdmacc.handlers.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.handlers.sides import written_by
+from rdmacc.interface import HOOKS
+from rdmacc.interface.component import TIMERS
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme

@@ -26,8 +26,8 @@ import simpy
 
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault
+from rdmacc.interface import NEVER
 from rdmacc.probes import Probe
-from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme
 from rdmacc.simulation import Simulation

@@ -15,7 +15,7 @@ even if a grant arrives before its end. RESEND still repairs losses that the pro
 Assumption: if a probe overtakes earlier packets on another path, they are sent once more.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.homa import (
     Homa,
     answer,

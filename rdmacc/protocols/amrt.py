@@ -5,7 +5,7 @@ Source: Hu et al., "AMRT: Anti-ECN marking to improve utilization of receiver-dr
 those of `rdmacc.protocols.grant_clock`. It never slows down, so a queue persists once it has formed.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C and figure 5.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import GoBackN, ask, note_gap
 from rdmacc.units import us
 

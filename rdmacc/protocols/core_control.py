@@ -10,7 +10,7 @@ Assumptions: a host's first interval begins with its first packet, and the last 
 has arrived. In the simulator intervals span the whole run.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 _INTERVAL_RTTS = 1.5
 _LEAST_RATE = 0.01

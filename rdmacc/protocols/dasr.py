@@ -22,7 +22,7 @@ Assumptions where the paper is silent:
 - A message starts at line rate, unless an advert arrived since its sender was last active (III-A, III-D).
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 NO_CONGESTION, RECEIVER_CONGESTION, NON_RECEIVER_CONGESTION = range(3)
 

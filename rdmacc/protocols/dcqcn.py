@@ -5,7 +5,7 @@ The switch (congestion point) marks by `Red`; the receiver (notification point) 
 are here. The variant of the HPCC simulator is in `dcqcn_hpcc`.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 _LEAST_RTTS = 0.5
 """DCQCN's fluid models were analysed up to feedback delays of 100 us, twice its periods (Zhu et al., CoNEXT 2016)."""

@@ -5,7 +5,7 @@ NAK, three periodic timers run independently, and there is neither a byte counte
 The next packet's time was set when its predecessor was sent, so a new rate only affects the packets after it.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.window import RateWindow, set_rate
 
 _AFTER_ALPHA_PS = 1_000  # the first decrease check is 1 ns later, so that alpha is updated first (rdma-hw.cc)

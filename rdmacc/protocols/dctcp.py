@@ -9,7 +9,7 @@ echoes the mark of one packet, so the RFC's two-state receiver is not needed; a 
 everything sent before it is acknowledged.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import bytes_before
 
 

@@ -9,7 +9,7 @@ Nothing is marked until the windows of all flows together exceed the threshold p
 short path, two flows are limited by their windows alone.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.protocols.window import RateWindow, set_rate
 

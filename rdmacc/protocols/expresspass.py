@@ -18,7 +18,7 @@ neither repeats the stop. A sender without credits for `idle_timeout_ps` sends i
 has heard nothing for ten times as long stops. Credits that arrive at a sender without data are wasted.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import acknowledge, rewind
 
 CREDIT_SHARE = 84 / (84 + 1538)

@@ -13,8 +13,8 @@ unscheduled packet of unknown fate is sent again only once its ACK could have co
 first credit, every message of one packet would be sent twice.
 """
 
+from rdmacc.interface import *
 from rdmacc.protocols.aeolus import Burst, choose_scheduled, learn
-from rdmacc.protocols.api import *
 from rdmacc.protocols.expresspass import ExpressPass, begin_credits, count_credits
 from rdmacc.protocols.homa import close_message, note_sent, rtt_packets, take
 

@@ -4,7 +4,7 @@ Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A; the
 `L2_BACK_TO_ZERO`, whose receiver goes back with the sender.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import (
     GoBackN,
     acknowledge,

@@ -11,7 +11,7 @@ shorter than a round trip gets a cause. If the literal NAK interval kept the rec
 the four applies.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 TIMEOUT_REASONS = {
     "timeouts_last_packet": "the last packet was lost",

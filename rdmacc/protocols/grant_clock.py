@@ -13,7 +13,7 @@ nothing in flight sends one lost packet without a grant. A grant that arrives wh
 discarded. The timer covers everything that was in flight when it was set, and is set again once all of that is granted.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import packet_bytes
 
 _SHORTEST_PS = 100_000  # shortest base RTT allowed; papers have 10 us or more

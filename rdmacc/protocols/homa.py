@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.homa_cutoffs import unscheduled_cutoffs, unscheduled_levels
 from rdmacc.units import Quantity, size_bytes
 
 if TYPE_CHECKING:
-    from rdmacc.workload.sizes import SizeDistribution
+    from rdmacc import SizeDistribution
 
 MAX_LEVELS = NUM_CLASSES - DATA_CLASS
 """Priority levels: the data classes."""

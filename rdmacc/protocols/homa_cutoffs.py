@@ -16,7 +16,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, size_bytes
 
 if TYPE_CHECKING:
-    from rdmacc.workload.sizes import SizeDistribution
+    from rdmacc import SizeDistribution
 
 
 def unscheduled_bytes(sizes: SizeDistribution, rtt_bytes: int, size: float) -> float:

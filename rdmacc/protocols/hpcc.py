@@ -10,7 +10,7 @@ over the path, averaged over T, is U. Rates are computed from the reference rate
 trip, so all ACKs of a round trip give the same rate for the same U.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
 
 

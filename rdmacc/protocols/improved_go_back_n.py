@@ -3,7 +3,7 @@
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.protocols.send_twice import SendTwice
 

@@ -11,7 +11,7 @@ Assumptions: every marked packet triggers its own BECN, a CNP in class CONTROL; 
 the first BECN (in hardware all flows of a port share one, which changes the phase but not the mean).
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 QUADRATIC_STEP = 7 / 95**2 / 0.218
 """Multipliers in LLNL's table, divided by the square of the index, before rounding down."""

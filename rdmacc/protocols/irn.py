@@ -10,7 +10,7 @@ packets between the oldest unacknowledged one and the newest sent. If a retransm
 it.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import bytes_before, packet_bytes
 
 

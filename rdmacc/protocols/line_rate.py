@@ -1,6 +1,6 @@
 """No congestion control: every queue pair sends at the rate of its host's link."""
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

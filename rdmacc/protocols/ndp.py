@@ -16,7 +16,7 @@ moves on to the next packets once all of these are answered. If only pulls can b
 longer timeout.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import packet_bytes
 
 _HISTORY = 12

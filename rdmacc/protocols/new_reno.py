@@ -11,7 +11,7 @@ Assumptions: the receiver's buffer has room for the message; after a timeout eve
 an ACK arrives first; until the first sample the timeout is at least what a sample of the base RTT would give.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import bytes_before
 
 _FIRST_RTTS = 3  # RTO after the first sample, in units of it: RTT and four times its half (RFC 6298, 2.2)

@@ -16,7 +16,7 @@ again (3.6.13.5 and 3.6.13.6 of the specification, as public notes quote them). 
 first window would reduce the window to one packet.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 _REFERENCE_BYTES, _REFERENCE_PS = 150_000, 12_000_000
 _NO_DELAY_PS = 1_000_000  # delays below this let the window grow fast

@@ -4,7 +4,7 @@ Put `PacketMeter` first among a scheme's control components, so that it sees mar
 `MarkMeter` last, so that it sees the marks that remain. The counts are columns of `Result.transfers`.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

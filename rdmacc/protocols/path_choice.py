@@ -18,7 +18,7 @@ Assumptions: a timeout counts against value 0, as in uet-htsim, whose sender doe
 keeps at most 256 values.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 Choice = Literal["mixed", "oblivious", "bitmap", "reps", "ecmp"]
 _MOST = 256

@@ -8,7 +8,7 @@ once for each answer that reported it; in the simulator it stays excluded until 
 arrive.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 _MOST = 64
 

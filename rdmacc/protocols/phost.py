@@ -23,7 +23,7 @@ tokens per message.
 
 import math
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 FreeRule = Literal["paper", "simulator"]
 

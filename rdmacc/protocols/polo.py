@@ -18,7 +18,7 @@ acknowledgments. Halves are rounded down, so some packet is always driven. A los
 loss timeout.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.grant_clock import GrantClock, recover, timeout
 
 _take = GrantClock.on_credit

@@ -15,7 +15,7 @@ link swing between an empty queue and one of a BDP every 13 us, which leaves par
 only stored; ns3-datacenter compares it with a record of zeros.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.hpcc import store
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
 

@@ -3,7 +3,7 @@
 Source: Dart (Xue et al., IEEE/ACM ToN 2020, VI-C): DCQCN with two strict priorities.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

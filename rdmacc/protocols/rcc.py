@@ -30,7 +30,7 @@ the minimum is a byte); at a bound, u does not accumulate further.
 
 from math import tanh
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 Law = Literal["both", "explicit", "pid"]
 Form = Literal["pd", "accumulating"]

@@ -4,7 +4,7 @@ Source: Zhang et al., ICNP 2021, III-G; RCC-sender in V-E-1. The receiver counts
 B_R in its ACKs; the sender runs the rest of algorithm 1 on true round-trip times.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.rcc import (
     Rcc,
     allow,

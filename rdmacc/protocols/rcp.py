@@ -8,7 +8,7 @@ carries a rate. If packets are more than a round trip apart, a probe (REF) per r
 stamp it like data, and an ACK answers it. Loss recovery is left to another component.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

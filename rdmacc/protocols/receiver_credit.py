@@ -21,7 +21,7 @@ it does not reserve several receivers that it cannot serve at once (`divides_req
 Assumption: an RTS requests everything that the receiver misses.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.core_control import CoreRate, decide, note_arrival, plan_decision
 
 _TURN = 2**40  # offset between the keys of two lists

@@ -16,7 +16,7 @@ Assumptions: a sender never cancels its last packet in flight (`keeps_one`), bec
 returns. Without that safeguard, one packet is sent `probe_ps` after the last was cancelled.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.switch.ren_marker import OVER, UNDER
 
 

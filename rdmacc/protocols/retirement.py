@@ -14,7 +14,7 @@ Assumptions, each a parameter: the number of values, the penalties, the interval
 round without an answer. A loss by itself leaves the window as it is; the resend timer still cuts it.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.path_choice import draw
 from rdmacc.protocols.uet import KEPT
 

@@ -3,7 +3,7 @@
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import GoBackN, bytes_before, start_timer
 
 

@@ -13,7 +13,7 @@ than one packet counts whole packets; hops are the switches on the path, counted
 
 from math import sqrt
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

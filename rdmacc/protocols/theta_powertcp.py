@@ -9,7 +9,7 @@ gradient of -1 and thus zero power, which would make windows jump to their bound
 default here.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.powertcp import PowerWindow, note_round, set_window, smooth, step
 
 

@@ -12,7 +12,7 @@ Where the paper is silent: flows start at line rate; the first sample does not s
 T_high ends a run of non-positive gradients.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

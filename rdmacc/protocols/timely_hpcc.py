@@ -6,7 +6,7 @@ transmission, including serialisation; every increase, even below T_low, counts 
 with the sixth in a row and has its own step. A new rate applies from the next packet.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.window import RateWindow, set_rate
 
 _HYPER_STAGE = 5  # increases in a row before hyper increase (rdma-hw.cc)

@@ -18,7 +18,7 @@ packets wait for a lost credit has no timer; here it repeats its request at doub
 retransmission timer.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 from rdmacc.protocols.go_back_n import packet_bytes
 
 _MAP = 62

@@ -1,6 +1,6 @@
 """Windows of rate-based protocols: the bytes that a rate sends in a base RTT."""
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

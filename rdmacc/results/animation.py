@@ -18,9 +18,9 @@ from rdmacc.engine.trace import QUEUED, SENT
 from rdmacc.errors import ConfigError, written
 from rdmacc.explain.follower import Follower
 from rdmacc.explain.recording import Recording
+from rdmacc.interface import DATA
 from rdmacc.lifetimes import uncollected
 from rdmacc.show.style import COLOURS, canvas, time_unit
-from rdmacc.state import DATA
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import levels_of
 from rdmacc.typed import typed

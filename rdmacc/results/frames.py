@@ -13,12 +13,12 @@ from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.interface import LINK_CLASSES
 from rdmacc.probes import Probe
 from rdmacc.results.activity import jobs_of_hosts
 from rdmacc.results.steps import collectives_of, jobs_of
 from rdmacc.results.summary import Transport, counts_of
 from rdmacc.rules.progress import HAS_WAITED, NO_ROUTE, NO_ROUTE_BACK
-from rdmacc.state import LINK_CLASSES
 from rdmacc.typed import typed
 
 __all__ = ["Frames"]

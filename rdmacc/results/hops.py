@@ -9,7 +9,7 @@ import pandas as pd
 
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.explain.follower import FATES, Follower
-from rdmacc.state import KIND_NAMES, PAUSE
+from rdmacc.interface import KIND_NAMES, PAUSE
 
 if TYPE_CHECKING:
     from rdmacc.results.result import Result

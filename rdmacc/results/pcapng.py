@@ -32,8 +32,8 @@ import numpy.typing as npt
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.errors import ConfigError, not_installed, unknown, written
+from rdmacc.interface import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
 from rdmacc.show.bar import Bar
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
 from rdmacc.typed import typed
 from rdmacc.workload.frame import checked_whole
 

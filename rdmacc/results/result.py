@@ -15,6 +15,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
 from rdmacc.explain import Explanation
 from rdmacc.explain.recording import Recording
+from rdmacc.interface import LINK_CLASSES
 from rdmacc.results.activity import to_perfetto
 from rdmacc.results.animation import Animation
 from rdmacc.results.citations import Citations, papers_of, provenance_of
@@ -22,7 +23,6 @@ from rdmacc.results.folders import save
 from rdmacc.results.frames import Frames
 from rdmacc.results.summary import Summary, percentile, starting_in
 from rdmacc.rules.progress import NO_ROUTE, NO_ROUTE_BACK
-from rdmacc.state import LINK_CLASSES
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_time, time_ps
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from rdmacc.show.timeline import merged
 
 

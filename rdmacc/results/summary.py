@@ -11,8 +11,8 @@ import pandas as pd
 
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError
+from rdmacc.interface import HOST_NIC, LINK_CLASSES
 from rdmacc.show.tables import html_table, text_table
-from rdmacc.state import HOST_NIC, LINK_CLASSES
 from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time, time_ps
 

@@ -3,7 +3,7 @@
 `scheme` holds the sizes and classes (`rdmacc.schemes.Scheme`).
 """
 
-from rdmacc.state import CNP, DATA, DATA_CLASS
+from rdmacc.interface import CNP, DATA, DATA_CLASS
 
 
 def write_data(scheme, packet, qp, message):

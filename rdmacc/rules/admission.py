@@ -5,8 +5,7 @@ is a `SharedBuffer`, `account` an `IngressAccount`. The threshold is Choudhury a
 of the shared pool (IEEE/ACM ToN 1998), or with PFC a static one.
 """
 
-from rdmacc.records import Byte, Int, Record
-from rdmacc.state import CONTROL, CREDITS
+from rdmacc.interface import CONTROL, CREDITS, Byte, Int, Record
 
 
 class SharedBuffer(Record):

@@ -4,8 +4,7 @@ Pure functions over records, called by both engines. `queueing` holds the parame
 of classes is a bit mask, class 0 the lowest bit.
 """
 
-from rdmacc.records import Byte, Float, Int, Int32, Record
-from rdmacc.state import NUM_CLASSES
+from rdmacc.interface import NUM_CLASSES, Byte, Float, Int, Int32, Record
 
 
 class ClassTurns(Record):

@@ -3,9 +3,8 @@
 `agenda` knows the scheme's tick and the order of the event under way (`rdmacc.rules.ranks`).
 """
 
-from rdmacc.chance import uniform
+from rdmacc.interface import DATA, MAC, uniform
 from rdmacc.rules.ranks import next_order
-from rdmacc.state import DATA, MAC
 from rdmacc.units import cut_ps
 
 

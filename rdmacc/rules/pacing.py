@@ -3,8 +3,7 @@
 `agenda` knows the scheme's tick (`rdmacc.rules.ranks`).
 """
 
-from rdmacc.records import NEVER
-from rdmacc.state import IDLE, PACING, READY
+from rdmacc.interface import IDLE, NEVER, PACING, READY
 from rdmacc.units import cut_ps
 
 NOTHING, NO_CREDIT, WINDOW, RATE, FREE = range(5)

@@ -7,13 +7,8 @@ simulator (`switch-mmu.cc`: `CheckShouldPause`, `CheckShouldResume`).
 
 import math
 
+from rdmacc.interface import MAC, PAUSE, PFC_FRAME_BYTES
 from rdmacc.rules.admission import xoff_bytes
-from rdmacc.state import MAC, PAUSE
-
-PFC_FRAME_BYTES = 64
-"""A PAUSE or RESUME frame on the wire (802.1Qbb)."""
-RESERVE_BYTES = 4096
-"""Guaranteed to each ingress (port, priority), as in the HPCC simulator."""
 
 
 def headroom_bytes(rate_bps: float, delay_ps: int, packet_bytes: int) -> int:

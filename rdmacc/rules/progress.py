@@ -1,6 +1,6 @@
 """The life of a message: when it starts, is delivered, ends, and lets what waits for it start."""
 
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 
 OPEN = 2**30
 """Messages that a queue pair has left if more may come while the simulation runs."""

@@ -5,9 +5,7 @@ link does not count. Whose end comes first would decide between empty queues, an
 port each, as if it were chosen for good.
 """
 
-from rdmacc.chance import hash63
-from rdmacc.records import NEVER
-from rdmacc.state import ACCEPT, DATA, IN_NETWORK, REQUEST
+from rdmacc.interface import ACCEPT, DATA, IN_NETWORK, NEVER, REQUEST, hash63
 
 ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE, ENTROPY, ADAPTIVE = range(7)
 """Places in `rdmacc.switch.queueing.ROUTINGS`."""

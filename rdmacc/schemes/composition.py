@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers.reach import reach_of
-from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, check_unit, fields_of, param
+from rdmacc.interface import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Component, Links, Scaled
+from rdmacc.interface.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, check_unit, fields_of, param
 from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.scaling import Links, Scaled
 from rdmacc.schemes.evidence import parameter_rows
 from rdmacc.schemes.features import Feature, parts_without
-from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing, Routing
 
@@ -25,7 +23,7 @@ BaseRtt = Literal["pair", "network", "largest"]
 
 
 if TYPE_CHECKING:
-    from rdmacc.parameters import Given
+    from rdmacc.interface.parameters import Given
 
     Components: TypeAlias = Given[tuple[Component, ...], Component | Iterable[Component]]  # one or several
 else:

@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rdmacc.parameters import Parameters
-from rdmacc.scaling import Links, Scaled
+from rdmacc.interface import Links, Parameters, Scaled
 
 if TYPE_CHECKING:
     from rdmacc.schemes.composition import Scheme

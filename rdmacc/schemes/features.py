@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers.reading import accesses_of
+from rdmacc.interface import Component
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.uet_queue import UetQueue
 

@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from rdmacc.errors import unknown
-from rdmacc.parameters import Parameters
-from rdmacc.scaling import Scaled, answer_timer
+from rdmacc.interface import Parameters, Scaled, answer_timer
 from rdmacc.schemes.composition import Scheme
 
 PARTS = ("recovery", "control", "switch", "buffer", "queueing")

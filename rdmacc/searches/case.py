@@ -10,7 +10,8 @@ from typing import Any, Literal
 from rdmacc.engine.select import give_back
 from rdmacc.errors import SimulationError
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm
-from rdmacc.parameters import Parameters, Rate, Size, Time, fields_of, param
+from rdmacc.interface import Parameters, Rate, Size, Time, param
+from rdmacc.interface.parameters import fields_of
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.interface import Parameters, Scaled
+from rdmacc.interface.parameters import check, fields_of
 from rdmacc.models.base import Model
-from rdmacc.parameters import Parameters, check, fields_of
-from rdmacc.scaling import Scaled
 from rdmacc.schemes import Scheme
 from rdmacc.searches.case import Case, rounded
 

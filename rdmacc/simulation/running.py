@@ -19,7 +19,7 @@ from rdmacc.engine.sent import Completion, Sent, at_least_one_byte
 from rdmacc.engine.stalls import Progress, explain_stall, find_deadlock
 from rdmacc.engine.trace import ROW
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, SimulationError, StalledError
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar

@@ -17,8 +17,8 @@ from rdmacc.engine.plan import make_plan
 from rdmacc.engine.sent import Completion
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault
+from rdmacc.interface import NEVER
 from rdmacc.probes import Probe
-from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation.copies import forked, loaded, save

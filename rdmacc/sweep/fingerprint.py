@@ -27,7 +27,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import as_scheme
 from rdmacc.sources import installed_text, is_installed, is_standard, own_text, patched, user_sources

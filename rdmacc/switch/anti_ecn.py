@@ -7,7 +7,7 @@ The sender sets the bit. A port clears it unless the link was idle for at least 
 data packet left. The receiver copies it into its grant.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,7 @@ dynamic threshold, alpha times the free part of the shared pool (IEEE/ACM ToN 19
 accounting per ingress port and priority of the HPCC simulator.
 """
 
-from rdmacc.protocols.api import *
-from rdmacc.rules.pfc import PFC_FRAME_BYTES, RESERVE_BYTES
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ lanes in turn; otherwise they have strict priority.
 
 from collections.abc import Callable
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 ENTRIES = 8
 """Entries of a switch's deflection table (IV-A)."""

@@ -15,7 +15,7 @@ weight) / 16. The victim mask contains the ports towards hosts, the vendor's def
 
 from collections.abc import Callable
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

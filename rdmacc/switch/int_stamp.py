@@ -13,7 +13,7 @@ include them in base RTTs and PFC headrooms, set `overhead_bytes` to 0 and add 4
 Assumption: rates are exact even if units are quantised; the wire format only has 25, 50, 100, 200 and 400 Gb/s.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 HOPS = 5
 """Records in a packet."""

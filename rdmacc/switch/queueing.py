@@ -5,7 +5,7 @@ classes take turns, as virtual lanes (Dart) or as the priority groups of the HPC
 rate-limited with a small buffer (ExpressPass); packets are trimmed to their header (NDP).
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 Routing = Literal["ecmp", "symmetric", "spray-random", "spray-round-robin", "source", "entropy", "adaptive"]
 ROUTINGS = get_args(Routing)

@@ -13,7 +13,7 @@ are sent (they hardly wait); a port's first slot begins with its first data pack
 the code's random first slot; an idle port at the highest rate skips slots, since they would change nothing.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

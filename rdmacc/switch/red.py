@@ -6,7 +6,7 @@ thresholds scaled with the link's speed).
 
 from collections.abc import Callable
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

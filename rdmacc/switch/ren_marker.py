@@ -26,7 +26,7 @@ arrives marked FULL does not use up the UNDER budget. A period without packets i
 only the packet that ends it keeps UNDER, because it follows a gap. A port's very first packet follows no gap.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 UNDER, FULL, OVER = range(3)
 """The codes 00, 01 and 10: two, one or no packets per grant."""

@@ -10,7 +10,7 @@ credit, by `packet.unscheduled = 1` in `on_send`; probes, ACKs and retransmissio
 Assumption: with several priority classes, the threshold applies to all data classes of the port together.
 """
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ queued; in csg-htsim it does, and the limit is set in bytes.
 
 from collections.abc import Callable
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ RTT T, so they are proportionally lower for a link that is slow from the start.
 
 from math import ceil
 
-from rdmacc.protocols.api import *
+from rdmacc.interface import *
 
 
 @dataclass(frozen=True, kw_only=True)

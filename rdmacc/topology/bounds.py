@@ -7,8 +7,9 @@ from numbers import Integral, Real
 from typing import Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.rules.pfc import RESERVE_BYTES, headroom_bytes
-from rdmacc.show.described import named_with
+from rdmacc.interface import RESERVE_BYTES
+from rdmacc.interface.described import named_with
+from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.units import Picoseconds, Quantity, rate_bps, size_bytes, time_ps
 
 SLOWEST_BPS = 1e6

@@ -6,8 +6,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rdmacc.chance import MIX1, MIX2
-from rdmacc.state import IN_NETWORK
+from rdmacc.interface import IN_NETWORK
+from rdmacc.interface.chance import MIX1, MIX2
 from rdmacc.topology.fabric import Fabric, Int64s
 from rdmacc.topology.routes import Bools
 

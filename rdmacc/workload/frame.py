@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.show.described import named_with
+from rdmacc.interface.described import named_with
 from rdmacc.topology.base import Graph, hosts
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import Quantity, size_bytes

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
+from rdmacc.interface import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology import Graph
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import levels_of

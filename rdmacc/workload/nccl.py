@@ -30,8 +30,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.parameters import OptionalSize, Parameters, Rate, Time, param
-from rdmacc.show.described import describes
+from rdmacc.interface import OptionalSize, Parameters, Rate, Time, param
+from rdmacc.interface.described import describes
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, size_bytes, time_ps
 from rdmacc.workload.columns import Int64s

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 import rdmacc
-from rdmacc.component import HOOKS
+from rdmacc.interface import HOOKS, Host, Message, Packet, Port, QueuePair
 from rdmacc.schemes import SCHEMES
-from rdmacc.state import Host, Message, Packet, Port, QueuePair
 from rdmacc.units import us
 from tests.support import WIRE, check_finished
 

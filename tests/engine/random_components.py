@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 
-from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
-from rdmacc.chance import uniform
-from rdmacc.component import Component, param
-from rdmacc.records import Bits, Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.state import (
+from rdmacc.interface import (
     ADVERT,
     CREDIT,
     DEFLECT,
@@ -15,7 +11,22 @@ from rdmacc.state import (
     REQUEST,
     TRIM,
     TRIM_TAIL,
-)  # fmt: skip
+    Bits,
+    Byte,
+    Component,
+    Deadline,
+    Int,
+    Int32,
+    Ints,
+    Record,
+    clear_bit,
+    find_clear,
+    find_set,
+    has_bit,
+    param,
+    set_bit,
+    uniform,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

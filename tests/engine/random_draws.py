@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 
 import rdmacc
-from rdmacc.component import Component
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
+from rdmacc.interface import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES, Component
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.schemes import SCHEMES, BaseRtt, Scheme
-from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.deflection import FlowDeflection
 from rdmacc.switch.fecn import Fecn
 from rdmacc.switch.int_stamp import IntStamp

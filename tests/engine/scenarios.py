@@ -12,8 +12,8 @@ import pandas as pd
 import rdmacc
 from rdmacc.errors import ConfigError, HandlerError
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm, ScriptedLoss, SlowLink
+from rdmacc.interface import Scaled
 from rdmacc.probes import Probe
-from rdmacc.scaling import Scaled
 from rdmacc.schemes import SCHEMES, Scheme
 from rdmacc.switch.queueing import ROUTINGS
 from tests.engine.random_draws import (

@@ -11,7 +11,7 @@ from rdmacc.engine.compare import differences, first_difference
 from rdmacc.engine.compiled.tables import tables
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import HandlerError, SimulationError
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from tests.engine.scenarios import WIDENED, Scenario, draw, with_computation, without_features
 
 PER_BATCH = 5

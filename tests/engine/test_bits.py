@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdmacc
-from rdmacc import Component
-from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, make_bits, set_bit
 from rdmacc.engine.compiled.kernel.rules import words_of
 from rdmacc.errors import ConfigError
-from rdmacc.records import Bits, Record
+from rdmacc.interface import Bits, Component, Record, clear_bit, find_clear, find_set, has_bit, make_bits, set_bit
 from rdmacc.units import cut_ps, transmission_ps
 from tests.support import refused
 

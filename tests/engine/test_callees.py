@@ -10,8 +10,8 @@ import rdmacc
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
 from rdmacc.engine.compiled.machine_code.units import CHECKED, names_in, part_of
 from rdmacc.engine.compiled.tables.layout import PACKET, Layout, packet_with
+from rdmacc.interface import Float, Int, Record
 from rdmacc.lifetimes import Kept
-from rdmacc.records import Float, Int, Record
 
 MODULE = """
 FACTOR = {factor}

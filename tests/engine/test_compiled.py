@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import rdmacc
-from rdmacc.chance import hash63, uniform
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.compiled.kernel import rules as chance
@@ -38,8 +37,8 @@ from rdmacc.engine.compiled.tables import layout, tables
 from rdmacc.engine.compiled.tables.tables import routes_of
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.faults import Clocks, Loss, ScriptedLoss
+from rdmacc.interface import NEVER, hash63, uniform
 from rdmacc.models.machine_code import call_on_arrays
-from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation
 from rdmacc.topology.fabric import Fabric
 from tests.support import mostly_at_night, run_cell
@@ -153,8 +152,8 @@ def _incast(engine_name: str, scheme: object, **more: object) -> rdmacc.Result:
 OWN_PROTOCOL = """
 from dataclasses import dataclass
 import rdmacc
-from rdmacc.records import Float, Record
-from rdmacc import Component, param, Scheme
+from rdmacc import Scheme
+from rdmacc.interface import Component, Float, Record, param
 
 STEP = 0.5
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import DeadlockError, DropTail, Loss, Pfc, StalledError, probes
+from rdmacc.interface import CONTROL, DATA_CLASS
 from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.state import CONTROL, DATA_CLASS
 from rdmacc.units import ms, ps
 from tests.support import Watcher, check_conservation, networks, workloads
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdmacc
-from rdmacc import Component, DeadlockError, Pfc, Scheme, StalledError, probes, topology
-from rdmacc.records import Int, Record
+from rdmacc import DeadlockError, Pfc, Scheme, StalledError, probes, topology
+from rdmacc.interface import Component, Int, Record
 from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.units import ms, ps, us
 from tests.support import WIRE, check_conservation, check_finished, line_rate, spokes

@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 import rdmacc
-from rdmacc.component import Component, param
 from rdmacc.engine.compare import differences
 from rdmacc.faults import Clocks, ScriptedLoss
-from rdmacc.records import Deadline, Float, Int, Int32, Record
+from rdmacc.interface import CONTROL, CREDIT, DATA_CLASS, REQUEST, Component, Deadline, Float, Int, Int32, Record, param
 from rdmacc.schemes import Scheme
-from rdmacc.state import CONTROL, CREDIT, DATA_CLASS, REQUEST
 from tests.support import line_rate, samples
 
 

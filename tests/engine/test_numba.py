@@ -63,7 +63,7 @@ import sys
 from dataclasses import dataclass
 
 import rdmacc
-from rdmacc.records import Float, Record
+from rdmacc.interface import Float, Record
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.compiled.tables import queue_pairs
 from rdmacc.engine.plan import make_plan
 from rdmacc.faults import Loss
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 
 MESSAGES = 3_000
 

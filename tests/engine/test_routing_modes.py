@@ -14,8 +14,8 @@ from scipy import stats
 
 import rdmacc
 from rdmacc import ConfigError, LinkDown, topology
-from rdmacc.chance import hash63
 from rdmacc.engine.plan import make_plan
+from rdmacc.interface import hash63
 from tests.support import line_rate
 
 FABRICS = {

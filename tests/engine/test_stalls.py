@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 
 import rdmacc
-from rdmacc import Component, DropTail, LinkDown, Loss, Pfc, Scheme, ScriptedLoss, param
+from rdmacc import DropTail, LinkDown, Loss, Pfc, Scheme, ScriptedLoss
 from rdmacc.engine import stalls as progress
 from rdmacc.engine.stalls import explain_stall
 from rdmacc.errors import SimulationError
+from rdmacc.interface import REQUEST, Component, Deadline, Float, Int, Int32, Record, param
 from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.records import Deadline, Float, Int, Int32, Record
 from rdmacc.schemes import SCHEMES
-from rdmacc.state import REQUEST
 from rdmacc.units import ms
 from tests.support import mostly_at_night
 

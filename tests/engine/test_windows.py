@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc.component import Component
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import engine as compiled_engine
 from rdmacc.engine.compiled import threads, windows
@@ -25,7 +24,7 @@ from rdmacc.engine.compiled.tables import tables
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import LinkDown, Loss, SlowLink
-from rdmacc.records import Deadline, Record
+from rdmacc.interface import Component, Deadline, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.simulation import running
 from rdmacc.topology.fabric import Fabric

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import Component, Scheme, param
+from rdmacc import Scheme
 from rdmacc.faults import LinkDown, PauseStorm, ScriptedLoss
+from rdmacc.interface import Component, Float, Int, Record, param
 from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.records import Float, Int, Record
 from rdmacc.units import us
 from tests.support import ACK_WIRE, WIRE, chain, transmission
 

@@ -15,12 +15,11 @@ import pytest
 
 import rdmacc
 from rdmacc import Scheme
-from rdmacc.component import Component, param
 from rdmacc.engine.compiled.machine_code.exceptions import compile_error
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, StalledError
 from rdmacc.handlers.hooks import calls_of
+from rdmacc.interface import Component, Deadline, Float, Int, Ints, Record, param
 from rdmacc.protocols.dcqcn import Dcqcn
-from rdmacc.records import Deadline, Float, Int, Ints, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.switch.red import Red
 from rdmacc.topology.fabric import Fabric

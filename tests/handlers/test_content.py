@@ -46,7 +46,7 @@ import numba
 import numpy as np
 
 import rdmacc
-from rdmacc.records import Float, Int, Record
+from rdmacc.interface import Float, Int, Record
 
 import lab_helpers
 from lab_helpers import twice as doubled
@@ -112,7 +112,7 @@ def slower(qp, sender, params):
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(rdmacc.Component):
-    gain: float = rdmacc.component.param({parameter}, "a gain")
+    gain: float = rdmacc.interface.component.param({parameter}, "a gain")
 
     class Sender(Record):
         rate_bps = Float()

@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc.faults import ScriptedLoss
-from rdmacc.state import DATA_CLASS
+from rdmacc.interface import DATA_CLASS
 from tests.protocols.test_homa import PACKET_PS, RTT, SHORT, STAR, rows_of
 from tests.protocols.test_homa import run as run_homa
 from tests.support import WIRE, check_finished, transmission

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Scheme, probes
+from rdmacc.interface import ADVERT, NEVER, NONE, Host, Message, QueuePair
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION, Dasr
 from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.records import NEVER
-from rdmacc.state import ADVERT, NONE, Host, Message, QueuePair
 from rdmacc.units import ms, s, us
 from tests.support import WIRE, check_finished, packet_with, samples, transmission
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import probes
+from rdmacc.interface import CNP, NEVER, NONE, Packet, QueuePair
 from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.protocols.dcqcn import Dcqcn
-from rdmacc.records import NEVER
-from rdmacc.state import CNP, NONE, Packet, QueuePair
 from rdmacc.units import us
 from tests.support import WIRE, samples, transmission
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import probes
+from rdmacc.interface import NEVER, UNLIMITED, QueuePair
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
-from rdmacc.records import NEVER
-from rdmacc.state import UNLIMITED, QueuePair
 from rdmacc.units import ns, us
 from tests.support import WIRE, packet_with, samples, transmission
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import probes
+from rdmacc.interface import ACK, NAK, Message, QueuePair
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
-from rdmacc.state import ACK, NAK, Message, QueuePair
 from rdmacc.units import us
 from tests.support import packet_with
 

@@ -12,8 +12,8 @@ import rdmacc
 from rdmacc import probes
 from rdmacc.experiments import experiment
 from rdmacc.faults import ScriptedLoss
+from rdmacc.interface import CREDIT, CREDITS, REQUEST, Message, QueuePair
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass, ask, stop
-from rdmacc.state import CREDIT, CREDITS, REQUEST, Message, QueuePair
 from rdmacc.sweep.tidy import scalar
 from rdmacc.sweep.workers import Run
 from rdmacc.units import ms, us
@@ -142,7 +142,7 @@ def test_jitter_and_sizes_are_drawn_within_their_bounds():
 def test_smoothed_time_from_credit_to_packet():
     params, receiver = plain(ExpressPass()), ExpressPass.Receiver()
     packet, reply = packet_with(ExpressPass.Header), packet_with(ExpressPass.Header)
-    message, transfer = rdmacc.state.Message(), ExpressPass.Transfer()
+    message, transfer = rdmacc.interface.Message(), ExpressPass.Transfer()
     message.packets = 10
     for number, sent, now in ((0, 0, 1000), (3, 100, 3100)):
         packet.psn, packet.credit_number, packet.credit_ps = message.received_packets, number, sent

@@ -18,8 +18,7 @@ import rdmacc
 from rdmacc import probes
 from rdmacc.experiments import experiment
 from rdmacc.experiments.validation.references import is_exact, theirs
-from rdmacc.records import NEVER
-from rdmacc.state import ACK, NAK, NONE
+from rdmacc.interface import ACK, NAK, NEVER, NONE
 from rdmacc.units import ms, us
 from tests.support import (
     ACK_WIRE,

@@ -12,9 +12,9 @@ import pytest
 import rdmacc
 from rdmacc import topology
 from rdmacc.faults import ScriptedLoss
+from rdmacc.interface import CREDIT, DATA, LAST_HOP, Port, QueuePair
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.protocols.polo import Polo, end_epoch
-from rdmacc.state import CREDIT, DATA, LAST_HOP, Port, QueuePair
 from rdmacc.switch.anti_ecn import AntiEcn
 from tests import support
 from tests.support import check_finished, packet_with, samples

@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc.bits import set_bit
 from rdmacc.faults import ScriptedLoss
+from rdmacc.interface import DATA_CLASS, NAK, NONE, Message, set_bit
 from rdmacc.protocols.homa import Homa, level_of_rank, level_of_size
 from rdmacc.protocols.homa_cutoffs import unscheduled_bytes, unscheduled_cutoffs, unscheduled_levels
-from rdmacc.state import DATA_CLASS, NAK, NONE, Message
 from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 from tests.support import WIRE, check_finished, packet_with, plain, refused, samples

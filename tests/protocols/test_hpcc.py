@@ -15,9 +15,9 @@ import rdmacc
 from rdmacc import ConfigError, probes, workload
 from rdmacc.experiments import experiment
 from rdmacc.experiments.validation.references import theirs
+from rdmacc.interface import CONTROL, DATA_CLASS, Message, QueuePair
 from rdmacc.models.hpcc import HpccSteady
 from rdmacc.protocols.hpcc import Hpcc
-from rdmacc.state import CONTROL, DATA_CLASS, Message, QueuePair
 from rdmacc.switch.int_stamp import HOPS
 from rdmacc.units import cut_ps, ns, us
 from tests.support import packet_with

@@ -7,9 +7,8 @@ import pytest
 
 import rdmacc
 from rdmacc import probes
+from rdmacc.interface import CNP, NEVER, NONE, Packet, QueuePair
 from rdmacc.protocols.infiniband_cc import InfinibandCc
-from rdmacc.records import NEVER
-from rdmacc.state import CNP, NONE, Packet, QueuePair
 from rdmacc.units import us
 from tests.support import WIRE, check_finished, plain, samples, transmission
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import Loss
 from rdmacc.faults import ScriptedLoss
+from rdmacc.interface import ACK, NAK, NEVER
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.protocols.irn import Irn, has_bit
-from rdmacc.records import NEVER
-from rdmacc.state import ACK, NAK
 from rdmacc.units import us
 from tests.support import ACK_WIRE, WIRE, Receiver, Sender, check_conservation, check_finished, transmission
 

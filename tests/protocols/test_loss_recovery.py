@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import Loss
 from rdmacc.faults import ScriptedLoss
+from rdmacc.interface import ACK, NAK, NEVER, NONE
 from rdmacc.models.go_back_n import GoBackNGoodput
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.protocols.go_back_0 import GoBack0
@@ -20,8 +21,6 @@ from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.ndp import Ndp
 from rdmacc.protocols.new_reno import NewReno
 from rdmacc.protocols.send_twice import SendTwice
-from rdmacc.records import NEVER
-from rdmacc.state import ACK, NAK, NONE
 from rdmacc.units import ms, us
 from tests.support import Receiver, Sender, transmission
 

@@ -10,10 +10,9 @@ import pytest
 
 import rdmacc
 from rdmacc import preset
-from rdmacc.bits import make_bits
+from rdmacc.interface import ACCEPT, ACK, CREDIT, DATA, LAST_HOP, NAK, RETURN, Host, Port, QueuePair, make_bits
 from rdmacc.protocols.ndp import Ndp, is_bad_path
 from rdmacc.protocols.permuted_paths import ScoredPaths, permute
-from rdmacc.state import ACCEPT, ACK, CREDIT, DATA, LAST_HOP, NAK, RETURN, Host, Port, QueuePair
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.units import ms, us
 from tests.support import Sender, call, check_finished, make_message, packet_with, plain, transmission

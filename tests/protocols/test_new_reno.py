@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc.faults import Loss, ScriptedLoss
+from rdmacc.interface import ACK, DATA, NAK, NEVER
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
-from rdmacc.records import NEVER
-from rdmacc.state import ACK, DATA, NAK
 from rdmacc.units import ms, us
 from tests.support import (
     ACK_WIRE,

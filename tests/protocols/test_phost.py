@@ -8,11 +8,9 @@ import pytest
 
 import rdmacc
 from rdmacc import preset
-from rdmacc.bits import make_bits, set_bit
 from rdmacc.faults import Loss, ScriptedLoss
+from rdmacc.interface import ACK, CREDIT, DATA_CLASS, NAK, NEVER, REQUEST, make_bits, set_bit
 from rdmacc.protocols.phost import PHost, next_psn
-from rdmacc.records import NEVER
-from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST
 from rdmacc.units import ns, us
 from tests.support import Sender, check_finished, make_message, transmission
 

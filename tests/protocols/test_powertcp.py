@@ -3,9 +3,9 @@
 import pytest
 
 import rdmacc
+from rdmacc.interface import Message, QueuePair
 from rdmacc.protocols.powertcp import PowerTcp, measure, open_window, set_window, step
 from rdmacc.protocols.theta_powertcp import ThetaPowerTcp
-from rdmacc.state import Message, QueuePair
 from rdmacc.units import us
 from tests.support import packet_with
 

@@ -7,8 +7,8 @@ import pytest
 
 import rdmacc
 from rdmacc import probes
+from rdmacc.interface import IN_NETWORK, LAST_HOP, Host, Message, QueuePair
 from rdmacc.protocols.rcc import Rcc, base_rtt, count, fair_share
-from rdmacc.state import IN_NETWORK, LAST_HOP, Host, Message, QueuePair
 from rdmacc.units import us
 from tests.support import WIRE, packet_with
 

@@ -6,9 +6,8 @@ Theory: the fixed point is C / N; a lone message takes a round trip for its firs
 import pytest
 
 import rdmacc
+from rdmacc.interface import NEVER, REQUEST, Message, QueuePair
 from rdmacc.protocols.rcp import Rcp
-from rdmacc.records import NEVER
-from rdmacc.state import REQUEST, Message, QueuePair
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.units import us
 from tests.support import ACK_WIRE, WIRE, check_finished, packet_with, transmission

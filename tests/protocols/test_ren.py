@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import rdmacc
-from rdmacc.component import Component, param
+from rdmacc.interface import DATA, LAST_HOP, Component, Port, param
 from rdmacc.models.ren import rounds_to_full
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.protocols.ren import Ren
-from rdmacc.state import DATA, LAST_HOP, Port
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.papers import ren_leaf_spine, ren_testbed
@@ -93,7 +92,7 @@ def test_figure_7_on_the_wire(engine):
 @pytest.mark.parametrize(("mark", "packets"), [(UNDER, 2), (FULL, 1), (OVER, 0)])
 def test_packets_for_a_grant(mark, packets):
     sender = Ren()
-    qp, transfer = rdmacc.state.QueuePair(), Ren.Transfer()
+    qp, transfer = rdmacc.interface.QueuePair(), Ren.Transfer()
     packet = packet_with(RenMarker.Header)
     packet.ren_mark = mark
     qp.inflight_bytes, qp.credits = 1460, 1  # of which one is the grant clock's

@@ -6,8 +6,8 @@ from scipy.optimize import brentq
 
 import rdmacc
 from rdmacc import probes
+from rdmacc.interface import ACK, DATA, HOST_NIC, IN_NETWORK, LAST_HOP, NAK, Message, Port, QueuePair
 from rdmacc.protocols.swift import Swift, target_delay
-from rdmacc.state import ACK, DATA, HOST_NIC, IN_NETWORK, LAST_HOP, NAK, Message, Port, QueuePair
 from rdmacc.units import ms, us
 from tests.support import WIRE, packet_with, plain
 

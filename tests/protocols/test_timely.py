@@ -11,12 +11,12 @@ import pytest
 
 import rdmacc
 from rdmacc import probes
+from rdmacc.interface import UNLIMITED, Message, QueuePair
 from rdmacc.models.timely import PatchedTimelyFluid
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely import update as update_paper
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
 from rdmacc.protocols.timely_hpcc import update as update_hpcc
-from rdmacc.state import UNLIMITED, Message, QueuePair
 from rdmacc.units import us
 from tests.support import WIRE, check_finished, packet_with, plain, samples, transmission
 

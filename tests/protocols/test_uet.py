@@ -11,15 +11,13 @@ from scipy import stats
 
 import rdmacc
 from rdmacc import LinkDown, topology
-from rdmacc.bits import make_bits, set_bit
+from rdmacc.interface import ACK, LAST_HOP, NAK, NEVER, REQUEST, Host, Message, Port, QueuePair, make_bits, set_bit
 from rdmacc.protocols.core_control import decide
 from rdmacc.protocols.nscc import Nscc, bdp, cut, quick_adapt, set_window
 from rdmacc.protocols.path_choice import PathChoice, next_value, take_timeout
 from rdmacc.protocols.receiver_credit import ReceiverCredit
 from rdmacc.protocols.retirement import Retirement, next_active, retire
 from rdmacc.protocols.uet import Uet, acknowledge, take_older_as_lost, timeout
-from rdmacc.records import NEVER
-from rdmacc.state import ACK, LAST_HOP, NAK, REQUEST, Host, Message, Port, QueuePair
 from rdmacc.switch.uet_queue import UetQueue
 from rdmacc.units import us
 from tests.support import check_conservation, check_finished, packet_with, plain

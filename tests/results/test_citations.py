@@ -7,7 +7,7 @@ import pytest
 
 import rdmacc
 from rdmacc import protocols, switch
-from rdmacc.component import Component
+from rdmacc.interface import Component
 from rdmacc.presets import PRESETS
 from rdmacc.protocols.hpcc import Hpcc
 from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter

@@ -7,8 +7,8 @@ import pytest
 
 import rdmacc
 from rdmacc.faults import ScriptedLoss
+from rdmacc.interface import NUM_CLASSES
 from rdmacc.results.pcapng import ip_address, mac_address, write_pcapng
-from rdmacc.state import NUM_CLASSES
 from tests.support import refused
 
 scapy_utils = pytest.importorskip("scapy.utils", reason="scapy is not installed")

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import Component, probes
-from rdmacc.records import Deadline, Float, Int32, Record
+from rdmacc import probes
+from rdmacc.interface import Component, Deadline, Float, Int32, Record
 from tests.support import refused
 
 STAR = {"rate": "100Gbps", "delay": "1us"}

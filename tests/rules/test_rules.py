@@ -14,35 +14,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rdmacc import rules as plain
-from rdmacc import state
 from rdmacc.engine.compiled.kernel import rules
 from rdmacc.engine.compiled.tables.layout import GLOBALS, INGRESS, PACKET, PORT, SWITCH
 from rdmacc.engine.records import MessageProgress, QueuePairUse, Routing, Transit, Transmitter
-from rdmacc.records import NEVER
+from rdmacc.interface import CONTROL, CREDITS, DATA_CLASS, MAC, NEVER, NUM_CLASSES, Packet, Port, state
+from rdmacc.interface.state import ACK, DATA, IDLE, IN_NETWORK, LAST_HOP, PACING, PAUSE, PFC_FRAME_BYTES, READY, RESUME
 from rdmacc.rules import addressing, links, pacing, progress, routing
 from rdmacc.rules.admission import IngressAccount, SharedBuffer
 from rdmacc.rules.classes import ClassTurns, TokenBucket
-from rdmacc.rules.pfc import PFC_FRAME_BYTES
 from rdmacc.rules.ranks import LAST_ORDER, PROBE, RANK_SHIFT, START, rank_in, rank_without_order
 from rdmacc.schemes import Scheme
-from rdmacc.state import (
-    ACK,
-    CONTROL,
-    CREDITS,
-    DATA,
-    DATA_CLASS,
-    IDLE,
-    IN_NETWORK,
-    LAST_HOP,
-    MAC,
-    NUM_CLASSES,
-    PACING,
-    PAUSE,
-    READY,
-    RESUME,
-    Packet,
-    Port,
-)
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import ROUTINGS, Queueing
 

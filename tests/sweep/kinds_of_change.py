@@ -32,8 +32,8 @@ class Own(Experiment):
 
 @dataclass(frozen=True, kw_only=True)
 class Part(rdmacc.Component):
-    class Sender(rdmacc.records.Record):
-        rate_bps = rdmacc.records.Float()
+    class Sender(rdmacc.interface.Record):
+        rate_bps = rdmacc.interface.Float()
 
     def on_open(params, qp, sender):
         sender.rate_bps = qp.line_bps / (1 + value())
@@ -63,10 +63,11 @@ KINDS: dict[str, dict[str, str]] = {
         "main.py": "import helper\nhelper.k = lambda: @" + MAIN,
     },
     "rdmacc patched inside": {
-        "mine.py": VALUE.format("rdmacc.chance.hash63(1)"),
-        "main.py": "import os, rdmacc.chance\n"
+        "mine.py": VALUE.format("rdmacc.interface.chance.hash63(1)"),
+        "main.py": "import os, rdmacc.interface.chance\n"
         "def other(n, *more): return int(__import__('os').environ['RDMACC_TEST_K'])\n"
-        "rdmacc.chance.hash63.__code__ = other.__code__\nrdmacc.chance.hash63.__defaults__ = None" + MAIN,
+        "rdmacc.interface.chance.hash63.__code__ = other.__code__\n"
+        "rdmacc.interface.chance.hash63.__defaults__ = None" + MAIN,
     },
     "an experiment's attribute": {
         "mine.py": "def value():\n    return 0\nclass Mine:\n    pass\n",

@@ -238,8 +238,8 @@ import rdmacc
 class Half(rdmacc.Component):
     "Sends at half the line rate."
 
-    class Sender(rdmacc.records.Record):
-        rate_bps = rdmacc.records.Float()
+    class Sender(rdmacc.interface.Record):
+        rate_bps = rdmacc.interface.Float()
 
     def on_open(params, qp, sender):
         sender.rate_bps = qp.line_bps / 2

@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc import DeadlockError, Pfc, topology
-from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, IN_NETWORK, LAST_HOP, Message, Port
+from rdmacc.interface import ACCEPT, DATA, DATA_CLASS, DEFLECT, IN_NETWORK, LAST_HOP, Message, Port
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from rdmacc.switch.queueing import Queueing
 from rdmacc.topology.fabric import Fabric

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 import rdmacc
-from rdmacc import Component
-from rdmacc.records import Int, Record
-from rdmacc.state import ACK, DATA, HOST_NIC, IN_NETWORK, Port
+from rdmacc.interface import ACK, DATA, HOST_NIC, IN_NETWORK, Component, Int, Port, Record
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
 from rdmacc.units import us
 from tests.support import chain, line_rate, packet_with

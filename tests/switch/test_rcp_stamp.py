@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 import rdmacc
-from rdmacc import Component
-from rdmacc.records import NEVER, Float, Record
-from rdmacc.state import DATA, HOST_NIC, LAST_HOP, Port
+from rdmacc.interface import DATA, HOST_NIC, LAST_HOP, NEVER, Component, Float, Port, Record
 from rdmacc.switch.rcp_stamp import RcpStamp, update
 from tests.support import line_rate, packet_with, spokes
 

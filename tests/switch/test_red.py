@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import DropTail, EcnStep, Red
-from rdmacc.chance import hash63, stream_key, uniform
-from rdmacc.state import ACK, DATA, DATA_CLASS, HOST_NIC, IN_NETWORK, LAST_HOP, Packet, Port
+from rdmacc.interface import ACK, DATA, DATA_CLASS, HOST_NIC, IN_NETWORK, LAST_HOP, Packet, Port, hash63, uniform
+from rdmacc.interface.chance import stream_key
 from rdmacc.switch.fecn import Fecn
 from tests.support import WIRE, line_rate, spokes
 

@@ -5,8 +5,7 @@ from collections import deque
 import pytest
 
 import rdmacc
-from rdmacc.records import NEVER
-from rdmacc.state import DATA, HOST_NIC, LAST_HOP, Port
+from rdmacc.interface import DATA, HOST_NIC, LAST_HOP, NEVER, Port
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
 from tests.support import line_rate, packet_with, refused, spokes
 

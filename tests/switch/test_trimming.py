@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 import rdmacc
-from rdmacc import Component, probes
-from rdmacc.state import ACCEPT, ACK, DATA, DROP, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL, Packet, Port
+from rdmacc import probes
+from rdmacc.interface import ACCEPT, ACK, DATA, DROP, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL, Component, Packet, Port
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.switch.uet_queue import UetQueue

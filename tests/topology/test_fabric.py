@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmacc import topology
-from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
+from rdmacc.interface import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology.base_times import base_fct_ps, least_fct_ps, longest_ps, packet_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.measures import uplink_shortage

@@ -17,11 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rdmacc import bits, chance
-from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
-from rdmacc.component import Component, param
-from rdmacc.records import NEVER, Bits, Byte, Deadline, Float, Floats, Int, Int32, Ints, Record
-from rdmacc.state import *
+from rdmacc.interface import *
+from rdmacc.interface import bits, chance
 
 TABLE = (1, 2, 3)
 SHARED = []

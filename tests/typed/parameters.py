@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from rdmacc import Component, Scheme, param
-from rdmacc.parameters import OptionalTime, Size, Sizes, Time
+from rdmacc import Scheme
+from rdmacc.interface import Component, OptionalTime, Size, Sizes, Time, param
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.homa import Homa
 from rdmacc.protocols.hpcc import Hpcc

@@ -31,8 +31,7 @@ from rdmacc.engine.sent import Addition
 from rdmacc.engine.stalls import Livelock
 from rdmacc.engine.swap import sets_ports
 from rdmacc.handlers.hooks import records_of
-from rdmacc.records import NEVER, record_dtype
-from rdmacc.state import NUM_CLASSES
+from rdmacc.interface import NEVER, NUM_CLASSES, record_dtype
 from rdmacc.topology.fabric import Fabric
 
 _CHUNK = 2_000_000  # events between two looks at signals, at most

@@ -24,7 +24,7 @@ from rdmacc.engine.compiled.tables.memory import EventQueue, Log, zeroed
 from rdmacc.engine.records import TOTALS
 from rdmacc.engine.trace import ROW
 from rdmacc.errors import SimulationError
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from rdmacc.rules.ranks import START
 from rdmacc.topology.fabric import Fabric
 

@@ -31,7 +31,7 @@ from rdmacc.engine.fault_events import held_interrupts
 from rdmacc.engine.plan import Plan
 from rdmacc.handlers.reading import accesses_of
 from rdmacc.handlers.sides import owner_of, shared_fields, writers_of
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from rdmacc.rules.ranks import DELIVER, RANK_SHIFT, START
 
 if TYPE_CHECKING:

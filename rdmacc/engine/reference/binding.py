@@ -4,10 +4,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from rdmacc.component import HOOKS, OWNERS, TIMERS
 from rdmacc.handlers.checked import Checks, Trail
 from rdmacc.handlers.hooks import Slot, records_of
 from rdmacc.handlers.writing import HookWriter
+from rdmacc.interface import HOOKS
+from rdmacc.interface.component import OWNERS, TIMERS
 from rdmacc.schemes import Scheme
 
 _code_of = lru_cache(1024)(compile)  # studies and tests bind the same schemes again and again

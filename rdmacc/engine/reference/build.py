@@ -5,7 +5,6 @@ from functools import cache
 from types import FunctionType
 from typing import Any, Generic, TypeVar
 
-from rdmacc.bits import make_bits
 from rdmacc.engine.records import MESSAGE_COLUMNS
 from rdmacc.engine.reference.core import Computation, Core, Message, QueuePair
 from rdmacc.engine.reference.hosts import Host
@@ -15,6 +14,7 @@ from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.switches import Switch, SwitchPort
 from rdmacc.engine.sent import Pair
 from rdmacc.handlers.hooks import bits_of
+from rdmacc.interface import make_bits
 
 _Thing = TypeVar("_Thing")
 

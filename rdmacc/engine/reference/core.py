@@ -7,8 +7,6 @@ from collections.abc import Callable
 from types import new_class
 from typing import TYPE_CHECKING, Any
 
-from rdmacc import state
-from rdmacc.component import HOOKS
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.records import ComputationProgress, MessageProgress, QueuePairUse, Transit
 from rdmacc.engine.reference.binding import Binding
@@ -16,8 +14,8 @@ from rdmacc.engine.reference.events import Environment
 from rdmacc.engine.trace import DROPPED, Trace
 from rdmacc.handlers.checked import Trail
 from rdmacc.handlers.hooks import Components, Slot, has_requests
+from rdmacc.interface import ACK, ADVERT, CNP, CREDIT, HOOKS, KIND_NAMES, NAK, NUM_CLASSES, RETURN, state
 from rdmacc.rules import *
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, KIND_NAMES, NAK, NUM_CLASSES, RETURN
 
 if TYPE_CHECKING:
     from rdmacc.engine.reference.nic import NicPort

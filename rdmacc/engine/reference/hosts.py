@@ -1,15 +1,13 @@
 """Hosts: hand what arrives to the scheme's handlers and send what they reply."""
 
-from rdmacc import state
 from rdmacc.engine.records import Clock
 from rdmacc.engine.reference.core import Core, Message, Packet, QueuePair
 from rdmacc.engine.reference.messages import after_sender, count_down, note_end
 from rdmacc.engine.reference.nic import NicPort
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.trace import QUEUED
-from rdmacc.records import NEVER
+from rdmacc.interface import DATA, NEVER, NONE, PAUSE, REQUEST, state
 from rdmacc.rules import *
-from rdmacc.state import DATA, NONE, PAUSE, REQUEST
 
 
 class Host(state.Host, Clock):

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from rdmacc.engine.reference.core import Computation, Core, Message, QueuePair
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from rdmacc.rules import START, progress
 
 

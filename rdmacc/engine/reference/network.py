@@ -30,11 +30,10 @@ from rdmacc.engine.swap import sets_ports
 from rdmacc.errors import ConfigError, HandlerError, RdmaccError
 from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import limits_of
+from rdmacc.interface import DATA_CLASS, NEVER, NUM_CLASSES, PAUSE, RESUME
 from rdmacc.lifetimes import uncollected
-from rdmacc.records import NEVER
 from rdmacc.rules import *
 from rdmacc.schemes import Scheme
-from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE, RESUME
 from rdmacc.topology.fabric import Fabric
 
 _LOOKS = 1 << 14  # events between two checks for a livelock

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from rdmacc.engine.reference.core import Core, Message, Packet, QueuePair
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.trace import QUEUED, RELEASED
-from rdmacc.records import NEVER
+from rdmacc.interface import IDLE, NEVER, NONE, NUM_CLASSES, PACING, READY, REQUEST
 from rdmacc.rules import *
-from rdmacc.state import IDLE, NONE, NUM_CLASSES, PACING, READY, REQUEST
 
 if TYPE_CHECKING:
     from rdmacc.engine.reference.hosts import Host

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from rdmacc import state
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
 from rdmacc.engine.reference.core import Core, Packet
 from rdmacc.engine.trace import ARRIVED, SENT
+from rdmacc.interface import CREDITS, DATA_CLASS, NUM_CLASSES, state
 from rdmacc.rules import *
-from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES
 
 
 class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):

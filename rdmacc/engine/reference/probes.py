@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from rdmacc.component import OWNERS
 from rdmacc.engine.plan import Watch
 from rdmacc.engine.reference.core import Core
+from rdmacc.interface.component import OWNERS
 from rdmacc.rules import *
 
 Samples = list[tuple[int, float]]  # times and values

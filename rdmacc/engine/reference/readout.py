@@ -15,7 +15,7 @@ from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.probes import Samples
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.handlers.hooks import transfer_fields
-from rdmacc.state import DATA_CLASS, KIND_NAMES, NUM_CLASSES
+from rdmacc.interface import DATA_CLASS, KIND_NAMES, NUM_CLASSES
 
 
 def outcome_of(

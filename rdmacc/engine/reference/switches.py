@@ -6,21 +6,9 @@ from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.core import Core, Ingress, Packet
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.trace import TRIMMED
-from rdmacc.records import NEVER
+from rdmacc.interface import DATA_CLASS, NEVER, NUM_CLASSES
+from rdmacc.interface.state import ACCEPT, DATA, DEFLECT, DROP, PAUSE, RESUME, RETURN, TRIM, TRIM_TAIL
 from rdmacc.rules import *
-from rdmacc.state import (
-    ACCEPT,
-    DATA,
-    DATA_CLASS,
-    DEFLECT,
-    DROP,
-    NUM_CLASSES,
-    PAUSE,
-    RESUME,
-    RETURN,
-    TRIM,
-    TRIM_TAIL,
-)
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 

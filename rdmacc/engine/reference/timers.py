@@ -7,7 +7,7 @@ from rdmacc.engine.reference.core import Core, Message, QueuePair
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import after_sender
 from rdmacc.handlers.hooks import Slot
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 from rdmacc.rules import *
 
 

@@ -9,8 +9,7 @@ from rdmacc.engine.compiled.machine_code.address import *
 from rdmacc.engine.compiled.machine_code.units import *
 from rdmacc.engine.compiled.tables import layout
 from rdmacc.engine.trace import *
-from rdmacc.records import *
-from rdmacc.state import *
+from rdmacc.interface.state import *
 
 _packet = record_at(layout.PACKET)
 _message = record_at(layout.MESSAGE)

@@ -1,4 +1,4 @@
-"""The rules of `rdmacc.rules` compiled, and what they and handlers call: `rdmacc.chance`, and `rdmacc.bits`.
+"""The rules of `rdmacc.rules` compiled, and what they and handlers call: `bits` and `chance` of `rdmacc.interface`.
 
 A set of packets is the address of its 64-bit words.
 """
@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import overload
 
-from rdmacc import bits, chance
 from rdmacc.engine.compiled.machine_code.address import jit, load_i8, lowest_bit, store_i8
 from rdmacc.engine.compiled.machine_code.units import OVERLOAD, cold
+from rdmacc.interface import bits, chance
 from rdmacc.rules import *
 from rdmacc.rules import admission, classes, links, progress, ranks, routing
 from rdmacc.units import cut_ps
@@ -38,13 +38,13 @@ def _mix(key, count):
 
 @jit
 def hash63(key, count):
-    """As `rdmacc.chance.hash63`."""
+    """As `rdmacc.interface.chance.hash63`."""
     return np.int64(_mix(key, count) >> np.uint64(1))
 
 
 @jit
 def uniform(key, count):
-    """As `rdmacc.chance.uniform`."""
+    """As `rdmacc.interface.chance.uniform`."""
     return np.float64(_mix(key, count) >> np.uint64(11)) * 1.1102230246251565e-16
 
 

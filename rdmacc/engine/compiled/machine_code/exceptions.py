@@ -22,7 +22,7 @@ from rdmacc.engine.compiled.tables.layout import MESSAGE
 from rdmacc.errors import CompileError
 from rdmacc.handlers.checked import explain
 from rdmacc.handlers.hooks import Call
-from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
+from rdmacc.interface import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 
 _HALTED = 2**60
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdmacc.component import HOOKS, OWNERS, RECORD_KINDS, Component
-from rdmacc.engine.compiled.kernel import rules  # registers the functions of `rdmacc.bits` and `rdmacc.chance`
+from rdmacc.engine.compiled.kernel import rules  # registers the functions of `interface.bits` and `interface.chance`
 from rdmacc.engine.compiled.machine_code.address import record_at
 from rdmacc.engine.compiled.machine_code.cache import kept
 from rdmacc.engine.compiled.machine_code.exceptions import compile_error
@@ -33,8 +32,9 @@ from rdmacc.handlers import content_hash
 from rdmacc.handlers.checked import Checks, Trail
 from rdmacc.handlers.hooks import Call, Slot
 from rdmacc.handlers.writing import HookWriter
+from rdmacc.interface import HOOKS, RECORD_KINDS, Component, record_dtype
+from rdmacc.interface.component import OWNERS
 from rdmacc.lifetimes import Kept
-from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme

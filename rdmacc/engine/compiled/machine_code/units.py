@@ -20,8 +20,8 @@ from numba import types
 from rdmacc.engine.compiled.machine_code import numba_public
 from rdmacc.engine.compiled.machine_code.numba_public import NotCompiledError, signature_of
 from rdmacc.handlers import NATIVE, bytecode_of, content_hash, outside
+from rdmacc.interface.parameters import number_of
 from rdmacc.lifetimes import Kept
-from rdmacc.parameters import number_of
 
 __all__ = [
     "CHECKED", "INTERFACE", "OVERLOAD", "MachineCode", "NotCompiledError", "Part", "cold", "object_code",

@@ -1,9 +1,9 @@
 """The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches, and the engine's own tables
 (queues, ingress accounts, watches, samples).
 
-Rows of the first six kinds begin with the engine's own fields and those of `rdmacc.state`; the records of the scheme's
-components follow. So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is
-compiled once.
+Rows of the first six kinds begin with the engine's own fields and those of `rdmacc.interface.state`; the records of the
+scheme's components follow. So the kernel knows every field that it touches at a fixed offset whatever the scheme, and
+is compiled once.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdmacc import state
-from rdmacc.component import HOOKS, TIMERS
 from rdmacc.engine import records
 from rdmacc.handlers.hooks import records_of
-from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
+from rdmacc.interface import HOOKS, NEVER, NUM_CLASSES, Byte, Float, Int, Int32, Record, record_dtype, state
+from rdmacc.interface.component import TIMERS
 from rdmacc.rules.admission import IngressAccount, SharedBuffer
 from rdmacc.rules.classes import ClassTurns, TokenBucket
-from rdmacc.state import NUM_CLASSES
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rdmacc.engine.compiled.kernel.events import EVENT_BYTES, FAR_BITS, GRAIN_BITS, HEAP_PADDING, NODE_BYTES
 from rdmacc.engine.compiled.tables.layout import CACHE_LINE
 from rdmacc.engine.plan import Plan
-from rdmacc.records import NEVER
+from rdmacc.interface import NEVER
 
 
 def in_python(numbers: Any) -> Any:

@@ -18,8 +18,7 @@ from rdmacc.engine.compiled.tables.layout import QP
 from rdmacc.engine.compiled.tables.memory import mapped
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.sent import Pair
-from rdmacc.records import NEVER
-from rdmacc.state import IDLE
+from rdmacc.interface import IDLE, NEVER
 
 BLOCK = 512  # rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages
 

@@ -18,8 +18,8 @@ from rdmacc.engine.compiled.kernel.nic import line_bytes, line_depth
 from rdmacc.engine.compiled.tables.layout import COMPUTATION, GLOBALS, HOST, MESSAGE, PORT
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.records import TOTALS
+from rdmacc.interface import DATA_CLASS, NUM_CLASSES
 from rdmacc.rules.ranks import LAST_ORDER, START, numbers_of_starts, rank_in
-from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
 if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine

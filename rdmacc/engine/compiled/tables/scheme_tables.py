@@ -8,7 +8,7 @@ import numpy as np
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.tables import layout as rows
 from rdmacc.handlers.hooks import has_requests, records_of, transfer_fields
-from rdmacc.records import record_dtype
+from rdmacc.interface import record_dtype
 from rdmacc.rules.ranks import LAST_ORDER
 from rdmacc.schemes import Scheme
 from rdmacc.switch.buffer import Pfc

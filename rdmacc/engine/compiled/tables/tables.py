@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.component import OWNERS
 from rdmacc.engine.compiled.kernel.nic import line_bytes, line_depth
 from rdmacc.engine.compiled.kernel.rules import words_of
 from rdmacc.engine.compiled.machine_code.hooks import TRAIL
@@ -19,10 +18,10 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.records import MESSAGE_COLUMNS
 from rdmacc.engine.trace import ROW
 from rdmacc.handlers.hooks import bits_of
-from rdmacc.records import NEVER, Field, record_dtype
+from rdmacc.interface import DATA_CLASS, NEVER, NUM_CLASSES, Field, record_dtype
+from rdmacc.interface.component import OWNERS
 from rdmacc.rules.ranks import LAST_ORDER, PROBE, START, rank_in
 from rdmacc.rules.routing import FLOWLETS
-from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 
 _PREFETCH_BYTES = 2**18, 2**20

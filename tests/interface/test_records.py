@@ -11,11 +11,11 @@ import pytest
 
 import rdmacc
 from rdmacc import ConfigError, DropTail, Loss
-from rdmacc import state as states
 from rdmacc.engine.reference.core import Core
-from rdmacc.records import BANNED_NAMES, NEVER, Byte, Deadline, Float, Floats, Int, Int32, Ints, Record, record_dtype
+from rdmacc.interface import NEVER, Byte, Deadline, Float, Floats, Int, Int32, Ints, Packet, Record, record_dtype
+from rdmacc.interface import state as states
+from rdmacc.interface.records import BANNED_NAMES
 from rdmacc.schemes import SCHEMES
-from rdmacc.state import Packet
 from tests.support import mostly_at_night, refused
 
 
@@ -88,7 +88,7 @@ def all_records():
         yield getattr(states, name)
     for make in SCHEMES.values():
         for part in make().components:
-            for kind in rdmacc.component.RECORD_KINDS:
+            for kind in rdmacc.interface.component.RECORD_KINDS:
                 if part.record(kind) is not None:
                     yield part.record(kind)
 

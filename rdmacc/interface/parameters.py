@@ -31,8 +31,8 @@ import numpy as np
 
 from rdmacc import units
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.scaling import Scaled
-from rdmacc.show.described import Doc, Signature
+from rdmacc.interface.described import Doc, Signature
+from rdmacc.interface.scaling import Scaled
 from rdmacc.typed import checked_flag, unknown_name
 
 if TYPE_CHECKING:

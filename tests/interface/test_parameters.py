@@ -6,12 +6,11 @@ from typing import Any, Literal, get_args
 import pytest
 
 import rdmacc
-from rdmacc import Component, Scheme, param
+from rdmacc import Scheme
 from rdmacc.engine.compare import first_difference
-from rdmacc.parameters import OptionalTime, Sizes
+from rdmacc.interface import Component, Float, Int, OptionalTime, Record, Sizes, param
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.homa import Homa
-from rdmacc.records import Float, Int, Record
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.red import Red
 from tests.support import refused, run_cell

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rdmacc.chance import stream_key
+from rdmacc.interface.chance import stream_key
 
 
 @given(st.integers(0, 2**15) | st.integers(0, 2**64), st.integers(0, 12))

@@ -3,7 +3,7 @@
 The engines own these fields. A handler may read all of them; those that it may write are marked with *w*.
 """
 
-from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
+from rdmacc.interface.records import Byte, Deadline, Float, Int, Int32, Record
 
 # Kinds of packets. NONE marks a reply that no handler filled in, so nothing is sent.
 # REQUEST is any packet but data that a sender sends, RETURN a trimmed packet that a switch returned to its sender.
@@ -25,6 +25,11 @@ IDLE, PACING, READY = range(3)
 # Verdicts of a switch feature on a packet: queue it, drop it, trim it, trim the last packet of the queue and queue
 # this one, or (in on_route) deflect it.
 ACCEPT, DROP, TRIM, TRIM_TAIL, DEFLECT = range(5)
+
+PFC_FRAME_BYTES = 64
+"""A PAUSE or RESUME frame on the wire (802.1Qbb)."""
+RESERVE_BYTES = 4096
+"""Guaranteed to each ingress (port, priority), as in the HPCC simulator."""
 
 UNLIMITED = 2**62
 """A window or a number of credits that never limits."""

@@ -27,8 +27,8 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.parameters import Parameters, param
-from rdmacc.records import Field, Record
+from rdmacc.interface.parameters import Parameters, param
+from rdmacc.interface.records import Field, Record
 
 __all__ = ["HOOKS", "RECORD_KINDS", "Component", "Hook", "param"]
 

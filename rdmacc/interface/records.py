@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rdmacc.errors import ConfigError
-from rdmacc.show.described import describes
+from rdmacc.interface.described import describes
 
 __all__ = [
     "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record",
@@ -120,7 +120,7 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
 
 @_described
 def Bits(doc: str = "") -> Any:
-    """Return a field for a set of packets in a `Transfer` record: one bit per packet, used through `rdmacc.bits`."""
+    """Return a field for a set of packets in a `Transfer` record: one bit per packet; see `rdmacc.interface.bits`."""
     return Field("i8", 0, doc, is_bits=True)
 
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 import pytest
 
 import rdmacc
-from rdmacc import Component, Scheme, param, probes
+from rdmacc import Scheme, probes
+from rdmacc.interface import Component, Deadline, Float, Int, Int32, Record, param
 from rdmacc.protocols.line_rate import LineRate
-from rdmacc.records import Deadline, Float, Int, Int32, Record
 from rdmacc.units import us
 from tests.support import WIRE, check_finished, refused, run_cell, samples, transmission
 
