@@ -9,7 +9,7 @@ import hashlib
 import logging
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -57,14 +57,13 @@ class Sweepable(Protocol):
         ...
 
 
+@dataclass(eq=False, repr=False)
 class SweepError(SimulationError):
     """Some points could not be computed: `failures` by name, of `n_points`. The others are stored."""
 
-    def __init__(self, experiment: str, failures: Mapping[str, Failed], n_points: int) -> None:
-        super().__init__(experiment, failures, n_points)
-        self.experiment = experiment
-        self.failures = failures
-        self.n_points = n_points
+    experiment: str
+    failures: Mapping[str, Failed]
+    n_points: int
 
     def __str__(self) -> str:
         lines = [f"{self.experiment}: {len(self.failures)} of {self.n_points} points failed; the others are kept"]
@@ -222,22 +221,19 @@ def sweep(
     check_executor(executor)
     store = store if isinstance(store, Store) else Store(store)
     found = stored(experiment, scale, seed, seeds=seeds, changes=changes, store=store)
-    # A point that does not depend on the seed is stored once for all seeds.
-    alike: dict[str, list[PointLike]] = {}
-    for point in found.missing:
+    alike: dict[str, list[PointLike]] = {}  # a point that does not depend on the seed is computed once for all seeds
+    for point in sorted(found.missing, key=lambda point: -point.cost):
         alike.setdefault(found.identities[point.name]["key"], []).append(point)
-    missing = sorted((points[0] for points in alike.values()), key=lambda point: -point.cost)
-    if not missing:
+    if not alike:
         return found
     jobs = (1 if scale == "quick" else default_jobs(threads)) if jobs is None else checked_whole("jobs", jobs, 1)
-    jobs = 1 if executor is not None else min(jobs, len(missing))
+    jobs = 1 if executor is not None else min(jobs, len(alike))
     tasks = {}
-    for point in missing:
+    for key, (point, *_) in alike.items():
         identity = found.identities[point.name]
-        is_kept = executor is None and identity["code"]["hash"] and "uncertain" not in identity
-        file = str(_checkpoint(store, experiment.name, identity["key"])) if is_kept else ""
         payload = pickled((experiment, found._asked[point.name], engine, threads), "point", point.name, _SENT)
-        tasks[point.name] = Task(payload, identity["code"], file)
+        is_kept = executor is None and "uncertain" not in identity
+        tasks[key] = Task(payload, identity["code"], str(_checkpoint(store, experiment.name, key)) if is_kept else "")
     payloads = [task.payload for task in tasks.values()]
     why_not = why_not_elsewhere(payloads) if jobs > 1 else None
     if why_not:
@@ -246,18 +242,19 @@ def sweep(
     if jobs > 1 and not why_not:
         pool = Processes(jobs, refers_to_script(payloads))
     store.clean(experiment.name)
-    keep = _Keeper(store, found, {point.name: point.cost for point in missing}, progress)
-    with keep.bar, _interruptible(), pool as workers:
-        first = compilations(missing) if executor is None and engine != "simpy" else []
+    keep, points = _Keeper(store, found), [one for one, *_ in alike.values()]
+    bar = Bar(  # in units of cost, so that the time left follows from the mean pace
+        total=sum(point.cost for point in points), desc=keep.done, smoothing=0, disable=not progress, leave=False,
+        bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
+    )  # fmt: skip
+    with bar, _interruptible(), pool as workers:
+        first = compilations(points) if executor is None and engine != "simpy" else []
         for number, _ in enumerate(outcomes(dict(enumerate(first)), workers)):
-            keep.bar.set_description_str(f"{keep.done}, compiling {number + 1} of {len(first)}")
-        for name, outcome in outcomes(tasks, workers):
-            keep(name, outcome)
-    kept: tuple[dict[str, Any], ...] = (found.tables, found.provenance, found.failures)
-    for computed, *others in alike.values():
-        for known in kept:
-            if computed.name in known:
-                known.update({point.name: known[computed.name] for point in others})
+            bar.set_description_str(f"{keep.done}, compiling {number + 1} of {len(first)}")
+        for key, outcome in outcomes(tasks, workers):
+            keep(alike[key], outcome)
+            bar.set_description_str(keep.done, refresh=False)
+            bar.update(alike[key][0].cost)
     return found
 
 
@@ -293,15 +290,10 @@ def _say_uncertain(experiment: str, why: str) -> None:
 
 
 class _Keeper:
-    """Stores points as they are computed, and advances the progress bar."""
+    """Stores points as they are computed."""
 
-    def __init__(self, store: Store, found: Sweep, costs: Mapping[str, float], progress: bool) -> None:
-        self.store, self.found, self.costs, self.packet_hops = store, found, costs, 0
-        self._has_warned = False
-        self.bar = Bar(  # in units of cost, so that the time left follows from the mean pace
-            total=sum(costs.values()), desc=self.done, smoothing=0, disable=not progress, leave=False,
-            bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}{postfix}]",
-        )  # fmt: skip
+    def __init__(self, store: Store, found: Sweep) -> None:
+        self.store, self.found, self._has_warned = store, found, False
 
     @property
     def done(self) -> str:
@@ -309,56 +301,55 @@ class _Keeper:
         found = self.found
         return f"{found.experiment}, {len(found.tables) + len(found.failures)} of {len(found.points)} points"
 
-    def __call__(self, name: str, outcome: Computed | Failed) -> None:
-        found = self.found
+    def __call__(self, points: Sequence[PointLike], outcome: Computed | Failed) -> None:
+        found, name = self.found, points[0].name
+        provenance: dict[str, Any] = {}
         if isinstance(outcome, Computed):
-            self.packet_hops += outcome.packet_hops
-            outcome = self._save(name, outcome)
+            provenance = self._provenance(name, outcome)
+            try:
+                self._save(name, outcome.table, provenance)
+            except ConfigError as error:
+                outcome = Failed(str(error))
         if isinstance(outcome, Failed):
-            found.failures[name] = outcome
+            found.failures |= {point.name: outcome for point in points}
             _log.debug("%s, %s failed: %s", found.experiment, name, outcome.details)
-        self.bar.set_description_str(self.done, refresh=False)
-        rate = self.packet_hops / max(self.bar.format_dict["elapsed"], 1e-3)
-        self.bar.set_postfix_str(f"{rate / 1e6:.2g} M packet-hops/s", refresh=False)
-        self.bar.update(self.costs[name])
+        else:
+            found.tables |= {point.name: as_stored(outcome.table) for point in points}
+            found.provenance |= {point.name: provenance for point in points}
 
-    def _save(self, name: str, outcome: Computed) -> Computed | Failed:
+    def _provenance(self, name: str, outcome: Computed) -> dict[str, Any]:
         found = self.found
         provenance = {
             **found.identities[name],
+            **outcome.effort,
             "rdmacc": metadata.version("rdmacc"),
             "commit": git_commit(),
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
-            "wall_s": outcome.wall_s,
-            "engines": list(outcome.engines),
-            "packet_hops": outcome.packet_hops,
-            "simulated_ps": outcome.simulated_ps,
         }
         if outcome.sources is not None:
             now = user_sources()
-            differs = [each for each, text in outcome.sources.items() if text is None or now.get(each, text) != text]
             provenance["sources"] = {**outcome.sources, **now}
+            differs = [each for each, text in outcome.sources.items() if text is None or now.get(each, text) != text]
             if differs:
                 provenance["uncertain"] = f"{differs[0]} was edited while points were computed"
                 _say_uncertain(found.experiment, provenance["uncertain"])
+        return provenance
+
+    def _save(self, name: str, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:
+        if "uncertain" in provenance:
+            return
         try:
-            if "uncertain" not in provenance:
-                self.store.save(outcome.table, provenance)
-                file = _checkpoint(self.store, found.experiment, provenance["key"])
-                for one in file.parent.glob(f"{file.name}.*"):
-                    one.unlink(missing_ok=True)
-        except ConfigError as error:
-            return Failed(str(error))
+            self.store.save(table, provenance)
+            file = _checkpoint(self.store, self.found.experiment, provenance["key"])
+            for one in file.parent.glob(f"{file.name}.*"):
+                one.unlink(missing_ok=True)
         except OSError as error:  # a full disk or a read-only folder: the rows stay in memory
             if not self._has_warned:
                 self._has_warned = True
                 _log.warning(
                     "rdmacc: what is computed cannot be stored in %s, and is in this table alone; first %s, %s: %s",
-                    self.store.folder, found.experiment, name, error,
+                    self.store.folder, self.found.experiment, name, error,
                 )  # fmt: skip
-        found.tables[name] = as_stored(outcome.table)
-        found.provenance[name] = provenance
-        return outcome
 
 
 def _checkpoint(store: Store, experiment: str, key: str) -> Path:

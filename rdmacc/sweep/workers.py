@@ -32,6 +32,8 @@ _CHANGED = (
     "the code, its inputs or the versions are not those that the sweep's own process imported: start that again, with"
     " jobs=1 if it changes them in memory"
 )
+_verified: set[str] = set()
+"""Hashes of code that this process has verified, before measurements kept anything in memory."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,19 @@ class Task:
 
     def __call__(self) -> "Computed | Failed":
         """Compute the point; return any error instead of raising it, so that it can cross process boundaries."""
+        wanted = self.code["hash"]
         try:
             experiment, point, engine, threads = pickle.loads(self.payload)
-            if not _is_that(self.code, experiment, point):
+            if wanted and wanted not in _verified and code_of(experiment, point) != self.code:
                 return Failed(_CHANGED)
+            _verified.add(wanted)
             found = compute(experiment, point, engine, threads, self.checkpoint)
+        except UncertainError:
+            return Failed(_CHANGED)
         except Exception as error:
             return Failed(reason_of(error), traceback.format_exc())
-        if self.code["hash"] and patched():  # modules imported since then may be newer
-            return Failed(_CHANGED)
-        return found
+        # modules imported since then may be newer
+        return Failed(_CHANGED) if wanted and patched() else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +66,8 @@ class Computed:
     """A point's rows, and the cost of computing them."""
 
     table: pd.DataFrame
-    engines: tuple[str, ...]
-    packet_hops: int
-    simulated_ps: int
-    wall_s: float
+    effort: dict[str, Any]
+    """`wall_s`, `engines`, `packet_hops` and `simulated_ps`."""
     sources: Mapping[str, str | None] | None = None
     """The text of the user's modules, for a user's experiment; see `rdmacc.sources.user_sources`."""
 
@@ -75,21 +78,6 @@ class Failed:
 
     reason: str
     details: str = ""
-
-
-_own_code: set[str] = set()
-"""Hashes of code that this process has verified, before measurements kept anything in memory."""
-
-
-def _is_that(code: Mapping[str, Any], experiment: Any, point: Any) -> bool:
-    if code["hash"] and code["hash"] not in _own_code:
-        try:
-            if code_of(experiment, point) != code:
-                return False
-        except UncertainError:
-            return False
-        _own_code.add(code["hash"])
-    return True
 
 
 class Run:
@@ -125,12 +113,16 @@ def compute(experiment: Any, point: Any, engine: str, threads: int = 1, checkpoi
         table = check_table(experiment.execute(point, run), point.name)
     finally:
         IS_QUIET.reset(token)
+    effort = {
+        "wall_s": time.perf_counter() - begin,
+        "engines": sorted({engine for engine, _, _ in run.runs}),
+        "packet_hops": sum(hops for _, hops, _ in run.runs),
+        "simulated_ps": sum(end_ps for _, _, end_ps in run.runs),
+    }
     sources = user_sources() if any(map(is_users, type(experiment).__mro__)) else None
     if sources is not None:
         sources.pop("__main__", None)  # in a pool, this is another script
-    engines, hops, ends_ps = zip(*run.runs, strict=True) if run.runs else ((), (), ())
-    wall_s = time.perf_counter() - begin
-    return Computed(table, tuple(sorted(set(engines))), sum(hops), sum(ends_ps), wall_s, sources)
+    return Computed(table, effort, sources)
 
 
 def _resumed(simulation: Simulation, path: Path) -> Simulation:
