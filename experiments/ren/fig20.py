@@ -161,8 +161,8 @@ class Figure20(ReadingFigure):
         looks |= {KEPT: (KEPT, "blue", "o-"), NOT_KEPT: (NOT_KEPT, "sky", "o--")}
         over = partial(Lines, looks=looks, over="share", xlabel="share of responsive senders", is_error=True)
         panels = (
-            over("utilisation", unit="%", title="(a) dotted: 1 - (1 - r)^K", label="link utilisation", legend=None,
-                 axes={"ylim": (0, 104)}, also=_draw_share_in_use),
-            over("mean queue", unit="packets", title="(b)", label="average queue"),
+            over("utilisation", unit="%", title="(a) dotted: 1 - (1 - r)^K", label="link utilisation",
+                 legend={"fontsize": 8, "loc": "lower right"}, axes={"ylim": (0, 104)}, also=_draw_share_in_use),
+            over("mean queue", unit="packets", title="(b)", label="average queue", legend=None),
         )  # fmt: skip
         return self.drawn(panels, table, " (mean, standard error)", size=(5.5, 4.2))
