@@ -262,6 +262,7 @@ MISTAKES = [
     ("a model's misspelt parameter", lambda: DcqcnFluid().replace(flow=3), "= 'flow'", "did you mean 'flows'"),
     ("a model of no flows", lambda: DcqcnFluid(flows=0), "DcqcnFluid.flows = 0", "at least 1"),
     ("a scheme for a model", lambda: rdmacc.compare("dcqcn"), "model = 'dcqcn'", "a model with scenario()"),
+    ("a misspelt network", lambda: rdmacc.explore(network="dumbell"), "Setup.network = 'dumbell'", "mean 'dumbbell'"),
     ("an explorer of a fat tree", lambda: rdmacc.explore(network="fat-tree"), "network = 'fat-tree'", "star, dumbbell"),
 ]  # fmt: skip
 

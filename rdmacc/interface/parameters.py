@@ -318,7 +318,7 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
             raise ConfigError(name, value, f"at most {_HIGHEST[unit]} {unit}")
     elif choices:
         if not isinstance(value, str) or value not in choices:
-            raise ConfigError(name, value, f"one of {', '.join(choices)}")
+            raise unknown(name, value, choices)
         return value
     elif isinstance(default, bool):
         return checked_flag(name, value)

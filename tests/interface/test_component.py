@@ -54,7 +54,8 @@ def test_arguments_are_converted():
         ({"steps": 2.5}, "a whole number"),
         ({"steps": None}, "a whole number"),
         ({"is_on": 1}, "True or False"),
-        ({"order": "lief"}, "one of fifo, lifo"),
+        ({"order": "both"}, "one of fifo, lifo"),
+        ({"order": "lief"}, "did you mean 'lifo'"),
     ],
 )
 def test_wrong_values_are_refused(changes, allowed):
