@@ -16,7 +16,7 @@ from __future__ import annotations
 from rdmacc.models.alpha_beta import AlphaBeta
 from rdmacc.schemes import scheme
 from rdmacc.workload import Nccl, nccl
-from rdmacc.workload.nccl_tuning import PRINTED
+from rdmacc.workload.nccl_tuning import printed
 from ..api import *
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -55,7 +55,7 @@ class Collectives(Experiment):
             model_ps = float(model.evaluate([model.size_bytes])["time_ps"].iloc[0])
             labels = {"kind": "closed form", "collective": name, "ranks": n, "model_ps": model_ps}
             yield Point(name=f"{name}, {n} ranks", scenario=model.scenario(), labels=labels, cost=n)
-        for one in PRINTED if scale == "paper" else ():
+        for one in printed() if scale == "paper" else ():
             call = nccl.all_reduce if one.operation == "all-reduce" else nccl.all_to_all
             names = [f"h{rank}" for rank in range(one.hosts)]
             scenario = Scenario(

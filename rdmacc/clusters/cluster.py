@@ -44,7 +44,7 @@ from rdmacc.units import Quantity, format_rate, size_bytes
 from rdmacc.workload import TrainingStep, jobs, nccl
 from rdmacc.workload.frame import checked_whole
 from rdmacc.workload.nccl import Nccl
-from rdmacc.workload.nccl_tuning import PRINTED, Printed, tuned
+from rdmacc.workload.nccl_tuning import Printed, printed, tuned
 from rdmacc.workload.schedule import Recipe
 
 __all__ = ["Cluster", "cluster"]
@@ -396,5 +396,5 @@ class Cluster:
             return sum(abs(math.log(a / b)) for a, b in zip(here, there, strict=True))
 
         name = _of_nccl(operation)
-        known = [one for one in PRINTED if one.operation == name and "expected" not in one.machine]
+        known = [one for one in printed() if one.operation == name and "expected" not in one.machine]
         return min(known, key=far, default=None)

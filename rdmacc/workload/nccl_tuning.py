@@ -4,11 +4,12 @@ t = latency + size / bandwidth, from NVIDIA/nccl 5067397c, src/graph/tuning.cc, 
 Intel hosts. Not included: the NIC's latency, which NCCL gets from the driver, and its search over a machine's links,
 which sets the rate of a channel; here, that is a share of the NICs or of the inner network.
 
-`PRINTED` has published results of nccl-tests on real machines, from `nccl_tests.csv`.
+`printed` has published results of nccl-tests on real machines, from `nccl_tests.csv`.
 """
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -126,6 +127,10 @@ class Printed:
 _RINGS = Nccl(hosts_per_node=8, channels=8, chunk_bytes="2MiB", slices=2)
 _TREES = Nccl(algorithm="tree", chunk_bytes="512KiB")
 _SETTINGS = {"rings": _RINGS, "trees": _TREES, "pairs": Nccl(channels=4)}
-_READ = pd.read_csv(Path(__file__).with_name("nccl_tests.csv"))
-PRINTED = tuple(map(Printed, *_READ.assign(settings=_READ["settings"].map(_SETTINGS)).to_dict("list").values()))
-"""Four NICs of 200 Gb/s for eight GPUs count as eight of 100. Where the source gives none: 1 GiB, and two nodes."""
+
+
+@cache
+def printed() -> tuple[Printed, ...]:
+    """Return all; four NICs of 200 Gb/s for eight GPUs count as eight of 100, and no size or nodes as 1 GiB and two."""
+    read = pd.read_csv(Path(__file__).with_name("nccl_tests.csv"))
+    return tuple(map(Printed, *read.assign(settings=read["settings"].map(_SETTINGS)).to_dict("list").values()))
