@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from rdmacc.cli.bench_cases import CASES
+from rdmacc.cli.bench import CASES
 
 HERE = Path(__file__).parent
 PAGE, RECORD = HERE / "history.md", HERE / "bench.jsonl"

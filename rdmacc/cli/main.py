@@ -350,7 +350,7 @@ def bench(
         return
     refuse(context, "scheme page", "given with --plausible")
     if gpus:
-        from rdmacc.cli.bench_clusters import clusters_text, run_clusters
+        from rdmacc.cli.bench import clusters_text, run_clusters
 
         refuse(context, of_cases, "left out with --gpus")
         for count in gpus:
@@ -361,7 +361,7 @@ def bench(
         return
 
     from rdmacc.cli import bench as benchmark
-    from rdmacc.cli.bench_cases import CASES
+    from rdmacc.cli.bench import CASES
     from rdmacc.schemes import SCHEMES
 
     engines = ["simpy", "compiled"] if engine == "both" else [engine]

@@ -1,6 +1,6 @@
 """Export of a trace to a pcapng file, for Wireshark and similar tools: RoCEv2 packets with their headers.
 
-scapy builds the headers (``pip install "rdmacc[pcap]"``). They are:
+The headers are:
 
 - Ethernet: addresses of the two ends of the link: 02:00:00:00:00:00 plus the node's number plus one.
 - IP: addresses of the two hosts, 10.0.0.0 plus the node's number plus one, with names in the file. DSCP is the priority
@@ -22,8 +22,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable, Iterator
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from zlib import crc32
 
 import numpy as np
@@ -31,7 +32,7 @@ import numpy.typing as npt
 
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.errors import ConfigError, not_installed, unknown, written
+from rdmacc.errors import ConfigError, unknown, written
 from rdmacc.interface import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
 from rdmacc.show.bar import Bar
 from rdmacc.typed import typed
@@ -47,7 +48,7 @@ _FIRST_QP = 16  # queue pairs 0 and 1 are reserved for management, and Wireshark
 _NAK_SEQUENCE_ERROR = 0x60
 _ACK_NO_CREDIT_LIMIT = 0x1F
 _FIRST, _MIDDLE, _LAST, _ONLY = 0x06, 0x07, 0x08, 0x0A
-_OWN_OPCODES = {CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2, RETURN: 0xC3}
+_OPCODES = {ACK: 0x11, NAK: 0x11, CNP: 0x81, CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2, RETURN: 0xC3}
 _NOT_ECT, _ECT, _CE = 0, 2, 3
 _WHOLE = 2**18
 _MOST_PAYLOAD = 65_472  # with padding and the headers of a WRITE, 65,535 bytes of IP
@@ -55,11 +56,12 @@ _LONGEST_NAME = 32_767
 
 _SECTION, _INTERFACE, _NAMES, _PACKET = 0x0A0D0D0A, 1, 4, 6
 _ETHERNET = 1
+_PFC_MAC = bytes.fromhex("0180c2000001")
 _INBOUND, _OUTBOUND = 1, 2
-_HEAD, _LENGTH = struct.Struct("<IIIIIII"), struct.Struct("<I")
-_PADDING = [bytes(-length % 4) for length in range(4)]
+_BTH = struct.Struct(">BBHII")
+"""Opcode, padding, partition, congestion and queue pair, request of an ACK and PSN."""
+_HEAD = struct.Struct("<IIIII")
 _AT_ONCE = 20_000
-_PSN_AT = 37  # offset: after 20 bytes of IP, 8 of UDP and 9 of the BTH
 _ICRC_BYTES = 4
 
 
@@ -100,7 +102,7 @@ def write_pcapng(
     Raises
     ------
     ConfigError
-        If the run had no trace, scapy is missing, or an argument is invalid.
+        If the run had no trace, or an argument is invalid.
     """
     rows = result.trace_rows
     checked_whole("snap_bytes", snap_bytes, 1)
@@ -111,8 +113,7 @@ def write_pcapng(
     for name in plan.fabric.names:
         if len(str(name).encode(errors="surrogatepass")) > _LONGEST_NAME:
             raise ConfigError("node", str(name), f"at most {_LONGEST_NAME} bytes, so that a link's two fit into pcapng")
-    frames = _Frames(plan)
-    rows = rows[_seen(plan, rows, node, link)]
+    frames, rows = _Frames(plan), rows[_seen(plan, rows, node, link)]
     ports = np.unique(rows["port"])
     reverse = plan.fabric.port_reverse
     links = {int(port): int(min(port, reverse[port])) for port in ports}
@@ -129,12 +130,8 @@ def write_pcapng(
             time_ps, port, message, psn, wire, what, kind, priority, ce = row
             frame = frames.frame(port, message, psn, wire, kind, priority, ce)
             kept = frame[:snap_bytes]
-            high, low = divmod(time_ps // 1000, 2**32)
-            padding = _PADDING[len(kept) % 4]
-            total = 32 + len(kept) + len(padding) + len(_SENT)
-            head = _HEAD.pack(_PACKET, total, interface[port], high, low, len(kept), len(frame))
-            end = (_SENT if what == SENT else _CAME) + _LENGTH.pack(total)
-            file.write(b"".join((head, kept, padding, end)))
+            head = _HEAD.pack(interface[port], *divmod(time_ps // 1000, 2**32), len(kept), len(frame))
+            _block(file, _PACKET, head + _padded(kept) + (_SENT if what == SENT else _CAME))
     return len(rows)
 
 
@@ -145,14 +142,6 @@ def _shown(rows: npt.NDArray[np.void]) -> Iterator[tuple[int, ...]]:
             part = rows[begin : begin + _AT_ONCE].tolist()
             yield from part
             bar.update(len(part))
-
-
-def mac_address(node: int) -> str:
-    return ":".join(f"{byte:02x}" for byte in (2 << 40 | node + 1).to_bytes(6))
-
-
-def ip_address(node: int) -> str:
-    return ".".join(str(byte) for byte in (10 << 24 | node + 1).to_bytes(4))
 
 
 def _seen(
@@ -177,105 +166,74 @@ def _seen(
     return np.asarray((sent & leaves) | (arrived & enters))
 
 
-class _Template:
-    """A template of a packet after its Ethernet header, for any PSN, because scapy takes 0.4 ms to build one.
-
-    The invariant CRC covers everything that switches do not change. Fields that they may change count as ones
-    (InfiniBand specification, annex A17): IP's type of service, time to live and checksum, UDP's checksum, and the
-    congestion bits of the BTH.
-    """
-
-    def __init__(self, packet: bytes) -> None:
-        masked = bytearray(packet[:-_ICRC_BYTES])
-        for place in (1, 8, 10, 11, 26, 27, 32):
-            masked[place] = 0xFF
-        self._before, self._after = packet[:_PSN_AT], packet[_PSN_AT + 3 : -_ICRC_BYTES]
-        self._crc = crc32(masked[:_PSN_AT], crc32(b"\xff" * 8))
-
-    def at(self, psn: int) -> bytes:
-        number = psn.to_bytes(3)
-        crc = crc32(self._after, crc32(number, self._crc))
-        return b"".join((self._before, number, self._after, crc.to_bytes(_ICRC_BYTES, "little")))
-
-
 class _Frames:
     """Builds the bytes of packets."""
 
     def __init__(self, plan: Plan) -> None:
-        try:
-            from scapy.contrib import roce
-            from scapy.layers import inet, l2
-        except ImportError as error:
-            raise not_installed("write_pcapng", "scapy", "pcap") from error
-        self._plan = plan
-        self._roce: Any = roce
-        self._inet: Any = inet
-        self._l2: Any = l2
-        self._templates: dict[tuple[int, ...], _Template] = {}
-        self._ethernet: dict[tuple[int, bool], bytes] = {}
+        fabric, scheme = plan.fabric, plan.scheme
+        macs = [(2 << 40 | node + 1).to_bytes(6) for node in range(fabric.n_nodes)]
+        self._macs = [
+            (macs[peer], macs[node]) for node, peer in zip(fabric.port_node.tolist(), fabric.port_peer.tolist())
+        ]
+        self._ends = [(_ip(src), _ip(dst)) for src, dst in zip(plan.src.tolist(), plan.dst.tolist())]
+        self._packets, self._size_bytes = plan.packets.tolist(), plan.size_bytes.tolist()
+        self._payload_bytes, self._header_bytes = scheme.payload_bytes, scheme.header_bytes
 
     def frame(self, port: int, message: int, psn: int, wire: int, kind: int, priority: int, ce: int) -> bytes:
         """Return a packet on a link, without the frame check sequence."""
-        is_pfc = kind >= PAUSE
-        ethernet = self._ethernet.get((port, is_pfc))
-        if ethernet is None:
-            fabric = self._plan.fabric
-            peer = "01:80:c2:00:00:01" if is_pfc else mac_address(int(fabric.port_peer[port]))
-            own = mac_address(int(fabric.port_node[port]))
-            ethernet = bytes(self._l2.Ether(dst=peer, src=own, type=0x8808 if is_pfc else 0x0800))
-            self._ethernet[port, is_pfc] = ethernet
-        if is_pfc:
-            return ethernet + _pfc(psn, is_pause=kind == PAUSE)
-        payload = self._payload_bytes(message, psn, wire) if kind == DATA else 0
-        last = int(self._plan.packets[message]) - 1
-        shape = (psn == 0) + 2 * (psn == last) if kind == DATA else int(psn > last)
-        key = (message, payload, kind, priority, ce, shape)
-        template = self._templates.get(key)
-        if template is None:
-            if len(self._templates) > 10_000:  # far more than the number of active messages
-                self._templates.clear()
-            template = self._templates[key] = _Template(self._packet(message, psn, payload, kind, priority, ce))
-        return ethernet + template.at(_number(kind, psn))
-
-    def _payload_bytes(self, message: int, psn: int, wire: int) -> int:
-        plan = self._plan
-        size = plan.scheme.payload_bytes
-        if psn == plan.packets[message] - 1:
-            size = int(plan.size_bytes[message]) - psn * size
-        is_whole = wire >= size + plan.scheme.header_bytes
-        return size if is_whole else 0
-
-    def _packet(self, message: int, psn: int, payload: int, kind: int, priority: int, ce: int) -> bytes:
-        plan = self._plan
-        ends = [ip_address(int(plan.src[message])), ip_address(int(plan.dst[message]))]
-        src, dst = ends if kind in (DATA, REQUEST) else ends[::-1]
+        peer, own = self._macs[port]
+        if kind >= PAUSE:
+            return _PFC_MAC + own + b"\x88\x08" + _pfc(psn, is_pause=kind == PAUSE)
+        src, dst = self._ends[message]
+        ends = src + dst if kind in (DATA, REQUEST) else dst + src
+        transport = self._transport(message, psn, wire, kind)
+        length = 8 + len(transport) + _ICRC_BYTES
         ecn = _CE if ce else _ECT if kind == DATA else _NOT_ECT
-        below = self._inet.IP(src=src, dst=dst, tos=priority << 2 | ecn, flags="DF", id=0) / self._inet.UDP(
-            sport=0xC000 | message & 0x3FFF, dport=4791, chksum=0
-        )
-        return bytes(below / self._transport(message, psn, payload, kind))
+        udp = struct.pack(">HHHH", 0xC000 | message & 0x3FFF, 4791, length, 0)
+        packet = _ip_header(priority << 2 | ecn, 20 + length, ends) + udp + transport
+        return b"".join((peer, own, b"\x08\x00", packet, _icrc(packet)))
 
-    def _transport(self, message: int, psn: int, payload: int, kind: int) -> Any:
-        roce, last, size = self._roce, int(self._plan.packets[message]) - 1, int(self._plan.size_bytes[message])
-        qp = message + _FIRST_QP & _PSN_MASK
+    def _transport(self, message: int, psn: int, wire: int, kind: int) -> bytes:
+        """Return a packet from its base transport header on, without the invariant CRC."""
+        last, qp = self._packets[message] - 1, message + _FIRST_QP & _PSN_MASK
         if kind == DATA:
-            opcode = _ONLY if last == 0 else _FIRST if psn == 0 else _LAST if psn == last else _MIDDLE
-            padding = -payload % 4
-            bth = roce.BTH(opcode=opcode, dqpn=qp, psn=psn & _PSN_MASK, padcount=padding, ackreq=int(psn == last))
-            address = struct.pack(">QII", 0, 0, min(size, 2**32 - 1)) if psn == 0 else b""
-            return bth / (address + bytes(payload + padding))
+            size = min(self._size_bytes[message] - psn * self._payload_bytes, self._payload_bytes)
+            size = size if wire >= size + self._header_bytes else 0  # trimmed
+            opcode = (_ONLY if last == 0 else _FIRST) if psn == 0 else _LAST if psn == last else _MIDDLE
+            head = _BTH.pack(opcode, -size % 4 << 4, 0xFFFF, qp, (psn == last) << 31 | psn & _PSN_MASK)
+            address = struct.pack(">QII", 0, 0, min(self._size_bytes[message], 2**32 - 1)) if psn == 0 else b""
+            return head + address + bytes(size + -size % 4)
+        number = 0 if kind == CNP else (psn - (kind == ACK)) & _PSN_MASK  # an ACK has the number of the last packet
+        head = _BTH.pack(_OPCODES[kind], 0, 0xFFFF, (kind == CNP) << 30 | qp, number)
         if kind in (ACK, NAK):
             syndrome = _NAK_SEQUENCE_ERROR if kind == NAK else _ACK_NO_CREDIT_LIMIT
-            bth = roce.BTH(opcode="RC_ACKNOWLEDGE", dqpn=qp, psn=_number(kind, psn))
-            return bth / roce.AETH(syndrome=syndrome, msn=int(psn > last))
-        if kind == CNP:
-            return roce.cnp(qp)
-        return roce.BTH(opcode=_OWN_OPCODES[kind], dqpn=qp, psn=psn & _PSN_MASK)
+            return head + struct.pack(">I", syndrome << 24 | (psn > last))
+        return head + bytes(16) if kind == CNP else head
 
 
-def _number(kind: int, psn: int) -> int:
-    """Return the packet sequence number in the header: an ACK has that of the last packet; a CNP has none."""
-    return 0 if kind == CNP else (psn - 1 if kind == ACK else psn) & _PSN_MASK
+def _ip(node: int) -> bytes:
+    return (10 << 24 | node + 1).to_bytes(4)
+
+
+@lru_cache(10_000)
+def _ip_header(tos: int, length: int, ends: bytes) -> bytes:
+    """Return an IP header of a UDP packet that must not be fragmented; the cache saves a tenth of all time."""
+    head = struct.pack(">BBHHHBB", 0x45, tos, length, 0, 0x4000, 64, 17)
+    total = sum(struct.unpack(">9H", head + ends))
+    checksum = ~(total + total // 0xFFFF) & 0xFFFF
+    return head + checksum.to_bytes(2) + ends
+
+
+def _icrc(packet: bytes) -> bytes:
+    """Return the invariant CRC of a packet from its IP header on: of everything that switches do not change.
+
+    Fields that they may change count as ones (InfiniBand specification, annex A17): IP's type of service, time to live
+    and checksum, UDP's checksum, and the congestion bits of the BTH.
+    """
+    masked = bytearray(packet)
+    for place in (1, 8, 10, 11, 26, 27, 32):
+        masked[place] = 0xFF
+    return crc32(masked, crc32(b"\xff" * 8)).to_bytes(_ICRC_BYTES, "little")
 
 
 def _pfc(cls: int, *, is_pause: bool) -> bytes:
@@ -304,5 +262,5 @@ def _block(file: BinaryIO, kind: int, body: bytes) -> None:
 
 def _records(plan: Plan) -> Iterator[bytes]:
     for node in np.union1d(plan.src, plan.dst).tolist():
-        record = (10 << 24 | node + 1).to_bytes(4) + str(plan.fabric.names[node]).encode() + b"\0"
+        record = _ip(node) + str(plan.fabric.names[node]).encode() + b"\0"
         yield struct.pack("<HH", 1, len(record)) + _padded(record)

@@ -4,13 +4,10 @@ The messages of one step form a group; without other delays they start together.
 to run several collectives one after the other.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, size_bytes, time_ps
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Hosts, as_objects, checked_hosts, checked_whole, from_columns, generator
@@ -56,7 +53,7 @@ def ring_all_reduce(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", gr
     before = (step - 1) * n + (host - 1) % n
     groups = checked_whole("group", group, 0) + step
     begin = time_ps(start, field="start")
-    after = _after(before[n:], n)
+    after = [()] * n + [(row,) for row in before[n:].tolist()]
     return from_columns(names[host], names[(host + 1) % n], chunks[(host - step) % n], begin, groups, after)
 
 
@@ -124,41 +121,26 @@ def tree_all_reduce(
 
 
 @generator
-def all_to_all(
-    hosts: Hosts,
-    size: Quantity,
-    *,
-    is_shifted: bool = False,
-    start: Quantity = "0us",
-    group: int = 0,
-) -> pd.DataFrame:
+def all_to_all(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", group: int = 0) -> pd.DataFrame:
     """Return an all-to-all: every host sends `size` bytes to every other, as in the exchange of tokens between experts.
+
+    All ``n (n - 1)`` messages start at once; with :func:`rdmacc.workload.nccl.all_to_all`, each host sends to one or a
+    few others at a time.
 
     Parameters
     ----------
     hosts : network or sequence
         n different hosts, at least two, or the network whose hosts they are.
-    is_shifted : bool
-        False: all ``n (n - 1)`` messages start at once. True: n - 1 steps. In step t host i sends only to host i + t +
-        1, once its own message of step t - 1 is complete and the one sent to it has arrived.
     group : int
-        Group of the messages; with steps, step t has group ``group + t``.
+        Group of the messages.
 
     Returns
     -------
     DataFrame
-        Ordered by sender or, with steps, by step: message ``n t + i`` is the one that host i sends in step t.
+        Ordered by sender.
     """
     listed = checked_hosts(hosts)
-    if not checked_flag("is_shifted", is_shifted):
-        return many_to_many(listed, listed, size, start=start, group=group)
-    names, n = as_objects(listed), len(listed)
-    step, host = np.repeat(np.arange(n - 1), n), np.tile(np.arange(n), n - 1)
-    to = (host + step + 1) % n
-    own, gets = (step - 1) * n + host, (step - 1) * n + (host - step) % n
-    after = _after(np.column_stack([own, gets])[n:], n)
-    groups = checked_whole("group", group, 0) + step
-    return from_columns(names[host], names[to], size, time_ps(start, field="start"), groups, after)
+    return many_to_many(listed, listed, size, start=start, group=group)
 
 
 def _parts(size: Quantity, count: int, of: str = "hosts") -> Int64s:
@@ -168,9 +150,3 @@ def _parts(size: Quantity, count: int, of: str = "hosts") -> Int64s:
         raise ConfigError("size", size, f"at least 1 byte for each of the {count} {of}")
     low, more = divmod(total, count)
     return low + (np.arange(count) < more)
-
-
-def _after(rows: Int64s, free: int) -> Iterator[tuple[int, ...]]:
-    """Yield `free` empty tuples, then the rows that each further message waits for."""
-    yield from [()] * free
-    yield from map(tuple, np.atleast_2d(rows.T).T.tolist())

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import rdmacc
 from rdmacc.cli import bench
-from rdmacc.cli.bench_clusters import clusters_text, run_cluster
+from rdmacc.cli.bench import clusters_text, run_cluster
 from rdmacc.cli.main import app
 from rdmacc.errors import SimulationError
 from tests.support import mostly_at_night

@@ -105,7 +105,7 @@ def draw_pattern(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
     patterns = [
         lambda: rdmacc.ring_all_reduce(some, size),
         lambda: rdmacc.tree_all_reduce(some, size, chunks=2),
-        lambda: rdmacc.all_to_all(some, size, is_shifted=bool(seed % 2)),
+        lambda: rdmacc.all_to_all(some, size),
         lambda: rdmacc.partition_aggregate(hosts[0], hosts[1:], 500, size, rounds=2, seed=seed),
         lambda: rdmacc.request_response(some, hosts, 500, size, rounds=3, jitter="1us", seed=seed),
         lambda: rdmacc.permutation(hosts, size, seed=seed),

@@ -145,7 +145,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "incasts": of(rdmacc.incasts, "network degree size count jitter seed", rate=1e6, group=1),
     "dart_mix": of(rdmacc.dart_mix, "network load duration degree", mix="typical"),
     "offered_load": of(rdmacc.offered_load, "workload network of duration"),
-    "all_to_all": of(rdmacc.all_to_all, "hosts size group", is_shifted=False),
+    "all_to_all": of(rdmacc.all_to_all, "hosts size group"),
     "random_pairs": of(rdmacc.random_pairs, "hosts count size seed", window="1us"),
     "partition_aggregate": of(
         rdmacc.partition_aggregate, "request response rounds seed", aggregator="h0", workers=["h1"]

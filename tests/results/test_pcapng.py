@@ -8,7 +8,7 @@ import pytest
 import rdmacc
 from rdmacc.faults import ScriptedLoss
 from rdmacc.interface import NUM_CLASSES
-from rdmacc.results.pcapng import ip_address, mac_address, write_pcapng
+from rdmacc.results.pcapng import write_pcapng
 from tests.support import refused
 
 scapy_utils = pytest.importorskip("scapy.utils", reason="scapy is not installed")
@@ -41,12 +41,19 @@ def marked():
     return result
 
 
+def mac_address(node):
+    return f"02:00:00:00:00:{node + 1:02x}"
+
+
+def ip_address(node):
+    return f"10.0.0.{node + 1}"
+
+
 def read(path):
     return list(scapy_utils.rdpcap(str(path)))
 
 
 def test_each_packet_has_the_bytes_that_scapy_gives_it(marked, lossy, tmp_path):
-    """Numbers and CRC are written into templates; scapy builds every packet from scratch, including its CRC."""
     for result in (marked, lossy):
         write_pcapng(result, tmp_path / "x.pcapng")
         compared = set()

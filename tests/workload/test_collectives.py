@@ -66,23 +66,6 @@ def test_all_to_all(n):
     assert steps(frame) == 1
 
 
-@given(counts)
-def test_shifted_all_to_all(n):
-    frame = workload.all_to_all(HOSTS[:n], "1kB", is_shifted=True, group=2)
-    together = workload.all_to_all(HOSTS[:n], "1kB")
-    assert sorted(zip(frame["src"], frame["dst"])) == sorted(zip(together["src"], together["dst"]))
-    assert steps(frame) == n - 1
-    assert frame["group"].tolist() == [2 + step for step in range(n - 1) for _ in range(n)]
-    for _, rows in frame.groupby("group"):
-        assert rows["src"].nunique() == rows["dst"].nunique() == n
-    for row, after in frame["after"].items():
-        ends = {(frame.loc[before, "src"], frame.loc[before, "dst"]) for before in after}
-        if row >= n:
-            src = frame.loc[row, "src"]
-            assert all(src in pair for pair in ends)
-            assert {pair.index(src) for pair in ends} == {0, 1}
-
-
 @given(counts, st.integers(1, 10**6))
 def test_ring_all_reduce_moves_the_necessary_bytes(n, size):
     hosts = HOSTS[:n]
@@ -186,12 +169,11 @@ def test_request_response(clients, servers, rounds, seed):
     assert steps(frame) == 2 * rounds
 
 
-@given(st.lists(st.sampled_from(["ring", "pairs", "shifted", "incast"]), min_size=1, max_size=4))
+@given(st.lists(st.sampled_from(["ring", "pairs", "incast"]), min_size=1, max_size=4))
 def test_sequence_waits_for_all(kinds):
     make = {
         "ring": lambda: workload.ring_all_reduce(HOSTS[:3], 300),
         "pairs": lambda: workload.random_pairs(HOSTS, 4, 10),
-        "shifted": lambda: workload.all_to_all(HOSTS[:4], 10, is_shifted=True),
         "incast": lambda: workload.incast(HOSTS[1:4], "h0", 10, rounds=2),
     }
     parts = [make[kind]() for kind in kinds]
