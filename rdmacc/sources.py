@@ -345,22 +345,19 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     stub = ast.parse(Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_bytes())
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     home = {alias.name: str(node.module) for node in imports for alias in node.names}
-    modules = {module for name in home.values() for module in _with_parents(name)} | {
-        f"{package}.{name}" for name, module in home.items() if module == package
-    }
 
     def get(name: str) -> Any:
-        own = f"{package}.{name}"
-        if own not in modules and name not in home:
+        own, place = f"{package}.{name}", home.get(name)
+        is_module = place == package or any(f"{module}.".startswith(f"{own}.") for module in home.values())
+        if place is None and not is_module:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         collects = gc.isenabled()
         gc.disable()  # scanning a library's objects for garbage would take a sixth of the time to a first result
         try:
-            value: Any = import_module(own if own in modules else home[name])
+            value: Any = import_module(own) if is_module else getattr(import_module(str(place)), name)
         finally:
             if collects:
                 gc.enable()
-        value = value if own in modules else getattr(value, name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -368,11 +365,6 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         return sorted({*vars(sys.modules[package]), *home})
 
     return get, names, sorted(home)
-
-
-def _with_parents(module: str) -> list[str]:
-    parts = module.split(".")
-    return [".".join(parts[: number + 1]) for number in range(len(parts))]
 
 
 if not any(type(finder).__name__ == _Notes.__name__ for finder in sys.meta_path):

@@ -27,7 +27,7 @@ from rdmacc.experiments.framework.point import Point, check_scale, with_paramete
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, readings_of
 from rdmacc.results.result import Result
 from rdmacc.show.style import PAGE, on_a_page
-from rdmacc.sweep.seeds import SEED, Seeding, check_seed, check_seeds, labelled, points_of_seeds, rows_of_seeds
+from rdmacc.sweep.seeds import SEED, Seeding, check_seed, check_seeds, points_of_seeds, rows_of_seeds
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, wide
 from rdmacc.sweep.workers import Run
 
@@ -175,7 +175,7 @@ class Experiment(ABC):
         def points(one: int) -> list[Point]:
             return self.checked_points(scale, one, changes)
 
-        return labelled(points_of_seeds(points, self.seeding, seed, seeds, self.seed_stride))
+        return points_of_seeds(points, self.seeding, seed, seeds, self.seed_stride)
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
         """Return the rows of each seed that has all points; a single entry if seeds make no difference."""

@@ -4,7 +4,7 @@ An experiment uses randomness in one of three ways; see `Seeding`. In all of the
 for N + 1, so additional seeds only add to the stored points.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -43,30 +43,19 @@ def check_seeds(seeds: int | None) -> int | None:
 
 def points_of_seeds(
     points: Callable[[int], Sequence[_Point]], seeding: Seeding, first: int, seeds: int, stride: int = 1
-) -> dict[int, list[_Point]]:
-    """Return the points of several seeds, by the seed of the run that they belong to."""
-    if seeding is Seeding.NONE:
-        return {first: list(points(first))}
-    if seeding is Seeding.SEPARATE:
-        return {seed: list(points(seed)) for seed in range(first, first + seeds * stride, stride)}
-    wanted = range(first, first + seeds)
-    pooled: dict[str, _Point] = {}
+) -> dict[str, tuple[_Point, _Point]]:
+    """Return the points of several seeds by a unique name, each as computed, and with name and labels in the table."""
+    stride = stride if seeding is Seeding.SEPARATE else 1
+    wanted = range(first, first + (1 if seeding is Seeding.NONE else seeds * stride), stride)
+    found: dict[str, tuple[_Point, _Point]] = {}
     for seed in wanted:
         for point in points(seed):
-            if point.labels[SEED] in wanted:
-                pooled.setdefault(point.name, point)
-    return {first: list(pooled.values())}
-
-
-def labelled(runs: Mapping[int, Sequence[_Point]]) -> dict[str, tuple[_Point, _Point]]:
-    """Return, by a unique name, each point, and the point with its name and labels in the table."""
-    first = min(runs)
-    found = {}
-    for seed, points in runs.items():
-        for point in points:
-            name = point.name if seed == first else f"{point.name}, seed {seed}"
-            labels = point.labels if SEED in point.labels else {**point.labels, SEED: seed}
-            found[name] = (point, replace(point, name=name, labels=labels))
+            if seeding is not Seeding.POOLED:
+                name = point.name if seed == first else f"{point.name}, seed {seed}"
+                shown = replace(point, name=name, labels={**point.labels, SEED: point.labels.get(SEED, seed)})
+                found[name] = point, shown
+            elif point.labels[SEED] in wanted:
+                found.setdefault(point.name, (point, point))
     return found
 
 

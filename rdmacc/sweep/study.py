@@ -36,7 +36,6 @@ from rdmacc.sweep.store import Store
 from rdmacc.sweep.study_runs import (
     FLOWS,
     QUANTITIES,
-    HeavyRunError,
     Measured,
     StudyRun,
     StudyRuns,
@@ -290,8 +289,9 @@ def study(
     executor : concurrent.futures.Executor, optional
         Executor to use instead of local processes, such as ``dask.distributed.Client.get_executor()``.
     store : Store or path, optional
-        Where to keep runs, so that the same call continues where it stopped; default: the user's own store, for runs of
-        more than 4 MB. A scheme with a component that is defined in a function runs in this process and is not stored.
+        Where to keep runs, so that the same call continues where it stopped; default: the user's own store, if a run of
+        the first seed has more than 4 MB. A scheme with a component that is defined in a function runs in this process
+        and is not stored.
     progress : bool
         Show a progress bar.
 
@@ -338,12 +338,9 @@ def study(
     chosen_schemes, can_be_sent = [one.scenario.scheme for one in first], False
     with suppress(ConfigError):
         can_be_sent = bool(pickled(chosen_schemes, "schemes", None, "such as can be sent"))
-    most = _WORTH_KEEPING if can_be_sent else inf
-    may_stay = (is_default and not why_not_compiled()) or not can_be_sent
-    if may_stay and all(one.cost <= most for one in first):
-        with suppress(HeavyRunError):  # the workload of another seed is too large
-            measure = partial(measured_here, engine=engine, threads=threads, most=most)
-            return _study(runs, _here(runs, measure, progress), 0, tuple(values), window)
+    is_light = is_default and not why_not_compiled() and all(one.cost <= _WORTH_KEEPING for one in first)
+    if is_light or not can_be_sent:
+        return _study(runs, _here(runs, engine, threads, progress), 0, tuple(values), window)
     jobs = (default_jobs(threads) if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
     found = sweep(
         StudyRuns(runs), engine=engine, store=store, jobs=jobs, threads=threads, executor=executor, progress=progress,
@@ -352,14 +349,12 @@ def study(
     return _study(runs, {**measured, **found.failures}, found.reused, tuple(values), window)
 
 
-def _here(
-    runs: Sequence[StudyRun], measure: Callable[[Sequence[StudyRun]], Iterable[Measured | Failed]], progress: bool
-) -> dict[str, Measured | Failed]:
+def _here(runs: Sequence[StudyRun], engine: str, threads: int, progress: bool) -> dict[str, Measured | Failed]:
     """Compute runs in this process, and in forks of it if that takes long; store nothing."""
     blocks = [runs[first : first + _BLOCK] for first in range(0, len(runs), _BLOCK)]
     outcomes: list[Measured | Failed] = []
     with closing(LateBar(len(runs), 1.0 if progress else inf, desc="study", unit="run", leave=False)) as bar:
-        for found in shared_out(lambda block: list(measure(block)), blocks, default_jobs()):
+        for found in shared_out(partial(measured_here, engine=engine, threads=threads), blocks, default_jobs()):
             outcomes += found
             bar.update(len(found))
     return dict(zip((one.name for one in runs), outcomes, strict=True))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby, product
@@ -149,32 +148,29 @@ def numbers_of(one: Measured, window: Any) -> tuple[dict[str, float], dict[str, 
     return {name: values[name] for name in QUANTITIES}, messages
 
 
-def measured_here(runs: Iterable[StudyRun], engine: str, threads: int, most: float) -> Iterator[Measured | Failed]:
-    """Simulate runs in this process, one after another, and yield what they measured; stop at a cost above `most`."""
+def measured_here(runs: Sequence[StudyRun], engine: str, threads: int) -> list[Measured | Failed]:
+    """Simulate runs in this process, one after another, and return what they measured."""
 
     def setting(one: StudyRun) -> tuple[int, ...]:
         return id(one.scenario.network), id(one.scenario.workload), id(one.scenario.scheme)
 
-    for _, alike in groupby(runs, setting):
-        left = deque(alike)
-        if left[0].cost > most:
-            raise HeavyRunError
-        while left:
-            own, seeds = left[0].scenario, [one.scenario.seed for one in left]
-            token = IS_QUIET.set(True)
-            try:
-                for result in replace(own, engine=engine).runs(seeds, threads):
-                    left.popleft()
-                    yield measured_of(result)
-            except Exception as error:
-                left.popleft()
-                yield Failed(reason_of(error), traceback.format_exc())
-            finally:
-                IS_QUIET.reset(token)
-
-
-class HeavyRunError(Exception):
-    """A run is large enough to be stored."""
+    found: list[Measured | Failed] = []
+    token = IS_QUIET.set(True)
+    try:
+        for _, several in groupby(runs, setting):
+            alike = list(several)
+            end = len(found) + len(alike)
+            while len(found) < end:  # a run that fails ends the others of its call
+                left = alike[len(found) - end :]
+                try:
+                    seeds = [one.scenario.seed for one in left]
+                    for result in replace(left[0].scenario, engine=engine).runs(seeds, threads):
+                        found.append(measured_of(result))
+                except Exception as error:
+                    found.append(Failed(reason_of(error), traceback.format_exc()))
+    finally:
+        IS_QUIET.reset(token)
+    return found
 
 
 def named_schemes(schemes: Any) -> dict[str, Scheme]:

@@ -83,22 +83,11 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
     >>> wide(rows).to_dict("index")
     {'a': {'k': 4, 'rate': 2.0, 'n': 1.0}}
     """
-    at = np.flatnonzero(table["time_ps"].isna())
-    names = table["point"].to_numpy()[at]
-    begins = np.append(True, names[1:] != names[:-1])[: len(at)]  # rows of a point mostly follow each other
-    row, points = pd.factorize(table["point"].iloc[at[begins]])
-    row = row[np.cumsum(begins) - 1]
-    column, quantities = pd.factorize(table["quantity"].iloc[at])
-    if np.bincount(row * len(quantities) + column, minlength=1).max() > 1:
-        raise ConfigError("quantity", list(quantities), "in the table once for each point, as a number")
-    values = np.full((len(points), len(quantities)), np.nan)  # a pivot takes twice as long
-    values[row, column] = table["value"].to_numpy()[at]
-    index = pd.Index(points, name="point")
-    first = np.empty(len(points), int)  # each point's first row, written last: hence backwards
-    first[row[::-1]] = at[::-1]
-    known = [name for name in table if name not in TABLE_COLUMNS]
-    labels = table[known].iloc[first].set_axis(index)
-    return pd.concat([labels, pd.DataFrame(values, index, quantities)], axis=1)
+    rows = scalars(table).set_index(["point", "quantity"])
+    if not rows.index.is_unique:
+        raise ConfigError("quantity", list(rows.index.unique(1)), "in the table once for each point, as a number")
+    labels = rows.drop(columns=["value", "unit"]).droplevel("quantity")
+    return labels[~labels.index.duplicated()].join(rows["value"].unstack(sort=False))
 
 
 def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
