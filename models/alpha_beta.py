@@ -30,8 +30,8 @@ import pandas as pd
 
 from rdmacc.interface import Rate, Size, Time
 from rdmacc.models.base import Model, check_within, param, told
+from rdmacc.results.frames import busbw_factor
 from rdmacc.results.result import Result
-from rdmacc.results.steps import busbw_factor
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import as_scheme
 from rdmacc.show.style import COLOURS, canvas

@@ -252,11 +252,25 @@ def explain(
     plot: Annotated[Path | None, typer.Option(help="Draw its time into this file, too.")] = None,
 ) -> None:
     """Run a scenario and say why a message took as long as it did."""
-    from rdmacc.cli.explain import example, explanation
+    from rdmacc import incast, star
     from rdmacc.scenario import Scenario
+    from rdmacc.show.style import save
 
-    for part in explanation(example() if scenario is None else Scenario.from_toml(scenario), message, plot):
-        typer.echo(part)
+    if scenario is None:
+        one = Scenario(network=star(9), workload=incast(8, "h0", "300kB", hosts=star(9)), scheme="dctcp")
+    else:
+        one = Scenario.from_toml(scenario)
+    result = one.simulation(probes=(), explain=one.explain or True).run(one.until)
+    labels = {str(label): label for label in result.flows["flow"]}
+    if message is None:
+        explained = result.flows[result.plan.explained]
+        message = str(explained.sort_values("slowdown", ascending=False)["flow"].iloc[0])  # missing ones last
+    if message not in labels:
+        raise ConfigError("--message", message, f"a message of the workload, such as {next(iter(labels))}")
+    typer.echo(str(result.explain(labels[message])))
+    if plot is not None:
+        figure: Any = result.plot.explain(labels[message]).figure
+        typer.echo(f"\nSaved {save(figure, plot)}")
 
 
 @app.command()

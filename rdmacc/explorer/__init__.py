@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import secrets
 import signal
 import socket
@@ -11,12 +10,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 from rdmacc.errors import ConfigError, not_installed
 from rdmacc.explorer.setup import Setup, warm_up
@@ -82,18 +79,7 @@ def page(files: Sequence[str] = ()) -> Any:
     from rdmacc.explorer.widgets import Explorer
 
     widgets: Any = import_module("ipywidgets")
-    asked = dict(parse_qsl(os.environ.get("QUERY_STRING", "")))  # voila passes it on
-
-    def link(setup: Setup) -> str:
-        return "?" + urlencode({**asked, "setup": setup.to_json()})
-
-    note, setup = widgets.HTML(), Setup()
-    try:
-        setup = Setup.from_json(asked.get("setup", "{}"))
-    except ConfigError as error:
-        note.value = f"<p style='color:#b04a00'>The link's setting is not used: {escape(str(error))}</p>"
-    schemes = widgets.VBox([note, Explorer(setup, link).view])
-    tab = widgets.Tab([schemes, widgets.VBox()], titles=("Schemes", "Models"))
+    tab = widgets.Tab([Explorer(Setup()).view, widgets.VBox()], titles=("Schemes", "Models"))
 
     def show_models(_: Any) -> None:  # importing the models takes a second
         from rdmacc.explorer.models import ModelExplorer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -97,26 +96,6 @@ class Setup(Parameters):
         if not isinstance(self.changes, Mapping) or not all(isinstance(one, Mapping) for one in self.changes.values()):
             raise ConfigError("changes", self.changes, "a mapping from scheme to parameters and values")
 
-    @classmethod
-    def from_json(cls, text: str) -> Setup:
-        """Return the setup that a link encodes."""
-        try:
-            given = dict(json.loads(text))
-            known = {field.name: given[field.name] for field in dataclasses.fields(cls) if field.name in given}
-            made = cls(**{**known, "schemes": tuple(known.get("schemes", cls.schemes))})
-            for name in made.schemes:
-                made.scheme(name)
-            _ = made.messages
-        except ConfigError:
-            raise
-        except (ValueError, TypeError) as error:
-            raise ConfigError("setup", text, f"what the explorer's link holds ({error})") from None
-        return made
-
-    def to_json(self) -> str:
-        """Return the changed fields as JSON, for a link."""
-        return json.dumps({name: value for name, value in self.changed().items() if value != {}})
-
     @cached_property
     def graph(self) -> Graph:
         """The network."""
@@ -197,7 +176,7 @@ class Setup(Parameters):
             engine = "simpy" if is_small and name not in _loaded else "auto"
             calls = self._probes(port, self._every(name, end_ps))
             alone = replace(self, schemes=(name,), changes={name: self.changes.get(name, {})})
-            key = f"{alone.to_json()} {calls}"
+            key = f"{alone} {calls}"
             if key not in _results:
                 watched = [call.make() for call in calls]
                 found = simulate_many(

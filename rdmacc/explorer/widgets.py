@@ -80,7 +80,7 @@ class Explorer:
     An invalid value is reset, and the reason appears next to its control.
     """
 
-    def __init__(self, setup: Setup, link: Callable[[Setup], str] | None = None) -> None:
+    def __init__(self, setup: Setup) -> None:
         try:
             self._widgets: Any = import_module("ipywidgets")
         except ImportError:
@@ -92,7 +92,6 @@ class Explorer:
         self._is_quiet = False
         self.notes = Notes(widgets)
         self.sliders: dict[tuple[str, str], Any] = {}
-        self._link = link
         self.controls = self._controls()
         self.pictures = {
             name: widgets.Image(format="png", layout={"flex": "1 1 27em", "min_width": "0", "max_width": "38em"})
@@ -105,10 +104,9 @@ class Explorer:
         self.code = widgets.Textarea(layout={"width": "100%", "height": "24em"}, disabled=True)
         self.reset = widgets.Button(description="Reset", tooltip="Back to where the page began")
         self.reset.on_click(lambda _: self._to(setup))
-        self.link = widgets.HTML()
         self._parameters = widgets.Accordion()
         controls = [self.notes.beside(key, control, _HELP.get(key, "")) for key, control in self.controls.items()]
-        controls.append(widgets.HBox([self.reset, self.link]))
+        controls.append(self.reset)
         scenario = widgets.VBox(controls, layout={"flex": "0 1 28em", "min_width": "0"})
         meaning = "where the time of a message went: the slowest, in times of its time alone"
         told = widgets.VBox([self.table, self.notes.beside("why", self.message, meaning), self.why])
@@ -271,11 +269,6 @@ class Explorer:
         for number in range(MOST_SCHEMES):
             value = self.controls[f"scheme {number + 1}"].value
             self.notes.mean(f"scheme {number + 1}", about(value) if value else "")
-        if self._link is not None:
-            self.link.value = (
-                f'<a style="color:#06c; text-decoration:underline" href="{escape(self._link(setup))}">'
-                "Link to this setting</a>"
-            )
         rows = []
         unit_ps, unit = time_unit(max(result.now_ps for result in self._results.values()))
         for name, result in self._results.items():

@@ -31,6 +31,7 @@ _STATEMENT = re.compile(
     rf"(?:{_NAME}\s*:\s*)?(?:calc\s+(\S+)|(send|recv)\s+(\d+)\s*b\s+(to|from)\s+(\S+))"
     rf"(?:\s+tag\s+(\S+))?(?:\s+cpu\s+(\S+))?(?:\s+nic\s+(\S+))?|{_NAME}\s+(i?requires)\s+{_NAME}"
 )
+_COMMENT = re.compile(r"^\s*//[^\n]*|/\*.*?\*/", re.M | re.S)
 _LONGEST_PS = 10**18
 _ALLOWED = "calc, send ... to, recv ... from or requires, as GOAL has them, alone on its line"
 _WAYS = {"send": "to", "recv": "from"}
@@ -126,24 +127,10 @@ def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
 
 
 def _lines(path: File) -> Iterator[tuple[int, str]]:
-    is_comment = False
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        text = line.strip()
-        if not is_comment and "/" not in text:
-            if text:
-                yield number, text
-            continue
-        while text and (is_comment or text[0] == "/"):
-            if is_comment:
-                _, end, text = text.partition("*/")
-                is_comment = not end
-            elif text.startswith("/*"):
-                is_comment, text = True, text[2:]
-            else:
-                break
-            text = text.strip()
-        if text and not is_comment and not text.startswith("//"):
-            yield number, text
+    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), read_text(path))
+    for number, line in enumerate(text.split("\n"), 1):
+        if statement := line.strip():
+            yield number, statement
 
 
 def _operation(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError, unknown, written
 from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.show.timeline import merged
@@ -20,6 +19,8 @@ from rdmacc.typed import typed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rdmacc.results.result import Result
+
 _FINEST = 2000  # gaps shorter than 1/2000 of the picture are not drawn
 _MOST_LABELS = 32
 _WAITS = "0.9"
@@ -27,61 +28,41 @@ _LOOK = {"computes": (0.03, 0.54, COLOURS["blue"]), "sends": (0.61, 0.26, COLOUR
 """Place and height in a host's row, and colour."""
 
 
-def draw_step(
-    flows: pd.DataFrame,
-    computation: pd.DataFrame,
-    now_ps: int,
-    jobs: Mapping[str, str],
-    hosts: Sequence[Hashable] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
+def draw_step(result: Result, hosts: Sequence[Hashable] | None = None, ax: Axes | None = None) -> Axes:
     """Draw a row for each host: when it computes, when its messages are in flight, and when it only waits.
 
     A host waits between the first start and the last end of its job, or of the workload if that has no jobs. A message
     is in flight from its start until its last byte reaches the receiver; transfers inside a node are messages, too. The
     hosts of a job are next to each other.
     """
-    is_inner = computation["collective"].notna()
-    sent = flows.rename(columns={"src": "host"}).assign(end_ps=flows["start_ps"] + flows["fct_ps"])
-    parts = (("computes", computation[~is_inner]), ("sends", computation[is_inner]), ("sends", sent))
-    rows = pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "what": what,
-                    "host": part["host"],
-                    "start": part["start_ps"],
-                    "end": part["end_ps"].fillna(now_ps).astype(np.int64),
-                }
-            )[(part["status"] != "waiting").to_numpy()]
-            for what, part in parts
-        ]
-    )
+    flows, computing, jobs = result.flows, result.computation, result.job_of_host
+    sent = flows.assign(host=flows["src"], end_ps=flows["start_ps"] + flows["fct_ps"], what="sends")
+    computing = computing.assign(what=np.where(computing["collective"].isna(), "computes", "sends"))
+    rows = pd.concat([part[["what", "host", "start_ps", "end_ps", "status"]] for part in (computing, sent)])
+    rows = rows[(rows["status"] != "waiting").to_numpy()]
     if not len(rows):
         raise ConfigError("result", "without messages or computation that have started", "a run that got that far")
+    rows["end_ps"] = rows["end_ps"].fillna(result.now_ps).astype(np.int64)
+    rows["job"] = [jobs.get(str(host), "") for host in rows["host"]]
     known = sorted(pd.unique(rows["host"]), key=lambda host: (jobs.get(str(host), ""), natural(host)))
     for host in hosts or ():
         if host not in known:
             raise unknown("host", host, known, "a host that computes or sends")
     chosen = list(hosts) if hosts is not None else known
-    begin, end = int(rows["start"].min()), int(rows["end"].max())
+    begin, end = int(rows["start_ps"].min()), int(rows["end_ps"].max())
     unit_ps, unit = time_unit(end - begin)
+    spans = {job: (part["start_ps"].min(), part["end_ps"].max()) for job, part in rows.groupby("job")}
+    busy = {key: part[["start_ps", "end_ps"]].to_numpy(np.float64) for key, part in rows.groupby(["what", "host"])}
     with canvas(ax, (9.0, min(2.0 + 0.22 * len(chosen), 9.0))) as ax:
         from matplotlib.patches import Patch
 
-        span = rows.assign(job=rows["host"].map(lambda host: jobs.get(str(host), ""))).groupby("job")
-        lasts = {job: (part["start"].min(), part["end"].max()) for job, part in span}
         for row, host in enumerate(chosen):
-            low, high = lasts[jobs.get(str(host), "")]
+            low, high = spans[jobs.get(str(host), "")]
             ax.barh(row, (high - low) / unit_ps, 0.9, low / unit_ps, color=_WAITS)
-        spans = dict(list(rows.groupby(["what", "host"])))
-        for row, host in enumerate(chosen):
             for what, (place, height, colour) in _LOOK.items():
-                if (what, host) in spans:
-                    part = spans[what, host]
-                    starts, ends = merged(
-                        part["start"].to_numpy(np.float64), part["end"].to_numpy(np.float64), (end - begin) / _FINEST
-                    )
+                if (what, host) in busy:
+                    starts, ends = busy[what, host].T
+                    starts, ends = merged(starts, ends, (end - begin) / _FINEST)
                     bars = np.column_stack([starts, ends - starts]) / unit_ps
                     ax.broken_barh(bars.tolist(), (row - 0.45 + place, height), color=colour, linewidth=0)
         every = -(-len(chosen) // _MOST_LABELS)
@@ -94,16 +75,6 @@ def draw_step(
         patches.append(Patch(color=_WAITS, label="waits"))
         ax.legend(handles=patches, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
     return ax
-
-
-def jobs_of_hosts(plan: Plan) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for frame, ends in ((plan.rows.computation, ("src",)), (plan.workload, ("dst", "src"))):
-        if "job" in frame:
-            for end in ends:
-                named = frame[frame["job"].notna()]
-                found |= dict(zip(named[end].map(str), named["job"].astype(str), strict=True))
-    return found
 
 
 def _name_jobs(ax: Axes, jobs: list[str]) -> None:

@@ -13,12 +13,11 @@ from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.interface import LINK_CLASSES
+from rdmacc.interface import LINK_CLASSES, NEVER
 from rdmacc.probes import Probe
-from rdmacc.results.activity import jobs_of_hosts
-from rdmacc.results.steps import collectives_of, jobs_of
 from rdmacc.results.summary import Transport, counts_of
 from rdmacc.rules.progress import HAS_WAITED, NO_ROUTE, NO_ROUTE_BACK
+from rdmacc.show.timeline import merged
 from rdmacc.typed import typed
 
 __all__ = ["Frames"]
@@ -147,18 +146,59 @@ class Frames:
 
     @cached_property
     def collectives(self) -> pd.DataFrame:
-        """Collectives: see `rdmacc.results.steps.collectives_of`."""
-        return collectives_of(self.plan, self.outcome)
+        """Collectives: `collective, operation, ranks, size_bytes, start_ps, time_ps, algbw_bps, busbw_bps, ...`.
+
+        `time_ps` runs from the first start of a row to the last end, and is missing until then.
+        """
+        which, known = self.plan.rows.collectives()
+        table = known.rename(columns={"buffer_bytes": "size_bytes"}).reset_index(drop=True)
+        table = table.astype({"collective": np.int64, "ranks": np.int64, "size_bytes": np.int64, "operation": str})
+        first, last = np.full(len(table) + 1, NEVER), np.zeros(len(table) + 1, np.int64)  # last: of no collective
+        start_ps, end_ps = self._times_of_rows()
+        np.minimum.at(first, which, start_ps)
+        np.maximum.at(last, which, np.where(end_ps < 0, NEVER, end_ps))
+        table["start_ps"] = first[:-1]
+        table["time_ps"] = np.where(last == NEVER, np.nan, last - first)[:-1]
+        table["algbw_bps"] = table["size_bytes"] * 8e12 / table["time_ps"]
+        factors = [busbw_factor(*row) for row in zip(table["operation"], table["ranks"], strict=True)]
+        table["busbw_bps"] = table["algbw_bps"] * factors
+        return table.assign(time_us=table["time_ps"] / 1e6, busbw_gbytes=table["busbw_bps"] / 8e9)
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
-        """Jobs: see `rdmacc.results.steps.jobs_of`."""
-        return jobs_of(self.plan, self.outcome)
+        """Jobs: `job, hosts, messages, bytes, start_ps, step_ps, computing_ps`, the last one a mean over hosts."""
+        start_ps, end_ps = self._times_of_rows()
+        rows = self.plan.rows.whole.reindex(columns=["job", "src", "dst", "size_bytes", "collective"])
+        rows = rows.assign(start_ps=start_ps, end_ps=np.where(end_ps < 0, np.nan, end_ps))
+        table = []
+        for job, part in rows[rows["job"].notna()].groupby("job", sort=False):
+            hosts, sends = set(part["src"]) | set(part["dst"]), part["size_bytes"] > 0
+            start, end = part["start_ps"].min(), part["end_ps"].max(skipna=False)
+            computes = part[~sends & part["end_ps"].notna() & part["collective"].isna()]
+            spans = [merged(*one.to_numpy(np.float64).T) for _, one in computes.groupby("src")[["start_ps", "end_ps"]]]
+            busy_ps = sum(float((ends - starts).sum()) for starts, ends in spans)
+            sent_bytes = int(part["size_bytes"].sum())
+            table.append((str(job), len(hosts), int(sends.sum()), sent_bytes, start, end - start, busy_ps / len(hosts)))
+        names = ["job", "hosts", "messages", "bytes", "start_ps", "step_ps", "computing_ps"]
+        return pd.DataFrame(table, columns=names).astype({"job": str, "step_ps": float, "computing_ps": float})
+
+    def _times_of_rows(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return start and end of all rows of the workload, messages and computations; an end is -1 until it comes."""
+        computes = self.plan.rows.computes
+        start_ps, end_ps = np.empty((2, len(computes)), np.int64)
+        messages, computation = self.outcome.messages, self.outcome.computation
+        start_ps[~computes], start_ps[computes] = messages["start_ps"], computation["start_ps"]
+        end_ps[~computes], end_ps[computes] = messages["delivered_ps"], computation["end_ps"]
+        return start_ps, end_ps
 
     @cached_property
     def job_of_host(self) -> dict[str, str]:
         """The job of each host that has one, by the host's name as a string."""
-        return jobs_of_hosts(self.plan)
+        rows = self.plan.rows.whole
+        if "job" not in rows:
+            return {}
+        rows = rows[rows["job"].notna()]
+        return {str(host): str(job) for end in ("dst", "src") for host, job in zip(rows[end], rows["job"], strict=True)}
 
     @cached_property
     def probes(self) -> pd.DataFrame:
@@ -287,3 +327,16 @@ class Frames:
 
 def _or_missing(values: npt.NDArray[np.int64], is_missing: npt.NDArray[np.bool_]) -> pd.arrays.IntegerArray:
     return pd.arrays.IntegerArray(np.where(is_missing, 0, values), is_missing)
+
+
+def busbw_factor(operation: str, ranks: int) -> float:
+    """Return the ratio of busbw to algbw, which makes a perfect run reach the hardware's rate for any number of ranks.
+
+    From NVIDIA's nccl-tests, doc/PERFORMANCE.md.
+
+    >>> busbw_factor("all-reduce", 8), busbw_factor("all-gather", 8), busbw_factor("broadcast", 8)
+    (1.75, 0.875, 1.0)
+    """
+    if operation == "all-reduce":
+        return 2 * (ranks - 1) / ranks
+    return (ranks - 1) / ranks if operation in ("reduce-scatter", "all-gather", "all-to-all") else 1.0

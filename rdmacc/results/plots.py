@@ -160,8 +160,7 @@ class ResultPlots:
         hosts : sequence of hashable, optional
             Which hosts, from top to bottom; by default all that compute or send.
         """
-        result, is_new = self._result, ax is None
-        ax = draw_step(result.flows, result.computation, result.now_ps, result.job_of_host, hosts, ax)
+        is_new, ax = ax is None, draw_step(self._result, hosts, ax)
         if is_new:
             with style():
                 ax.set_title(f"Step under {self._scheme}")

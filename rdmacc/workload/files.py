@@ -6,7 +6,6 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Hashable, Sequence
-from itertools import chain
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -145,24 +144,16 @@ def _frame_of(table: pa.Table) -> pd.DataFrame:
 def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     """Write a workload to a Parquet file that :func:`from_parquet` reads back; a column has values of one type."""
     frame = messages(workload)
-    arrays: dict[str, Any] = {"message": _arrow("message", list(frame.index))}
-    for name in frame:
-        if name != "after":
-            arrays[str(name)] = _arrow(str(name), frame[name])
-            continue
-        offsets = np.zeros(len(frame) + 1, dtype=np.int64)
-        np.cumsum(frame["after"].map(len).to_numpy(), out=offsets[1:])
-        ids = _arrow("after", list(chain.from_iterable(frame["after"])))
-        if pa.types.is_null(ids.type):
-            ids = ids.cast(arrays["message"].type)
-        arrays["after"] = pa.LargeListArray.from_arrays(pa.array(offsets), ids)
+    labels = _arrow("message", list(frame.index))
+    kinds = {"after": pa.large_list(labels.type)}
+    columns = {str(name): _arrow(str(name), frame[name], kinds.get(str(name))) for name in frame}
     with written(path):
-        pq.write_table(pa.table(arrays), path)
+        pq.write_table(pa.table({"message": labels, **columns}), path)
 
 
-def _arrow(name: str, values: Any) -> Any:
+def _arrow(name: str, values: Any, kind: Any = None) -> Any:
     try:
-        return pa.array(values, from_pandas=True)
+        return pa.array(values, kind, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         allowed = f"strings, or numbers of one type, to be written: {error}"
         raise ConfigError(name, "a column", allowed) from None

@@ -1,7 +1,6 @@
 """The explorer shows the results of its Python script, and no control breaks it."""
 
 import socket
-from urllib.parse import urlencode
 
 import matplotlib
 
@@ -13,7 +12,6 @@ import pytest
 from matplotlib.figure import Figure
 
 import rdmacc
-from rdmacc.errors import ConfigError
 from rdmacc.explorer.setup import NETWORKS, WORKS, Setup, movable
 from rdmacc.schemes import SCHEMES
 
@@ -168,37 +166,15 @@ def test_a_users_scheme_has_a_curve_and_sliders(tmp_path, monkeypatch):
         SCHEMES.pop("mine", None)
 
 
-def test_reset_and_a_link_restore_the_state(explorer):
+def test_reset_restores_the_state(explorer):
     begin = explorer.setup
     for name, value in (("network", "dumbbell"), ("work", "permutation"), ("rate_gbps", 25.0), ("scheme 2", "ndp")):
         explorer.controls[name].value = value
     explorer.sliders["dcqcn", "Red.kmin_bytes"].value = 1.0
-    moved = explorer.setup
-    assert Setup.from_json(moved.to_json()) == moved
     explorer.reset.click()
     assert explorer.setup == begin
     assert [explorer.controls[f"scheme {i}"].value for i in (1, 2, 3)] == ["dcqcn", "hpcc", ""]
     assert "dcqcn" in explorer.table.value
-
-
-def test_the_page_opens_as_its_link_says(monkeypatch):
-    monkeypatch.setattr("rdmacc.explorer.warm_up", lambda: None)
-    monkeypatch.setenv("QUERY_STRING", urlencode({"token": "t", "setup": Setup(hosts=5, work="incast").to_json()}))
-    note, view = page().children[0].children
-    assert note.value == ""
-    links = [getattr(box, "value", "") for row in view.children[0].children[0].children for box in row.children]
-    assert any("?token=t&amp;setup=" in str(link) for link in links)
-
-
-@pytest.mark.parametrize(
-    "setup", ["{", "3", '{"schemes": ["x"]}', '{"hosts": 1e9}', '{"changes": {"dcqcn": {"z": 1}}}', '{"hosts": 1000}']
-)
-def test_an_invalid_link_is_refused(setup, monkeypatch):
-    with pytest.raises(ConfigError):
-        Setup.from_json(setup)
-    monkeypatch.setattr("rdmacc.explorer.warm_up", lambda: None)
-    monkeypatch.setenv("QUERY_STRING", urlencode({"setup": setup}))
-    assert "is not used" in page().children[0].children[0].value
 
 
 def test_both_engines_show_the_same(monkeypatch):
