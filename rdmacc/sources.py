@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from itertools import chain
 from operator import attrgetter, is_not
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -124,17 +123,18 @@ def git_commit() -> str:
     """Return the package's checked-out commit, with a plus if files have been modified; "" outside a checkout."""
     root = PACKAGE.resolve().parent
 
-    def git(*arguments: str) -> str:
+    def git(*arguments: str) -> list[str]:
         done = subprocess.run(
             ["git", *arguments], cwd=root, capture_output=True, text=True, timeout=10, check=True,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        return done.stdout.strip()
+        return done.stdout.splitlines()
 
     try:
-        if Path(git("rev-parse", "--show-toplevel")).resolve() != root:
+        folder, commit = git("rev-parse", "--show-toplevel", "HEAD")
+        if Path(folder).resolve() != root:
             return ""
-        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+        return commit + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.SubprocessError):
         return ""
 
@@ -192,7 +192,7 @@ def _spaces(module: ModuleType) -> tuple[list[_Space], list[FunctionType], list[
             held = dict(value if isinstance(value, dict) else enumerate(value))
         if held:
             spaces.append(_Space(f"{name}.{key}", value, held, len(value)))
-    return spaces, functions, list(chain.from_iterable(map(_PARTS, functions)))
+    return spaces, functions, list(map(_PARTS, functions))
 
 
 def patched() -> str:
@@ -201,9 +201,9 @@ def patched() -> str:
         for space in spaces:
             if changed := space.changed():
                 return changed
-        if any(map(is_not, chain.from_iterable(map(_PARTS, functions)), parts)):
-            at = next(i for i, part in enumerate(chain.from_iterable(map(_PARTS, functions))) if part is not parts[i])
-            return f"{functions[at // 3].__module__}.{functions[at // 3].__qualname__}"
+        if list(map(_PARTS, functions)) != parts:
+            other = next(one for one, held in zip(functions, parts, strict=True) if _PARTS(one) != held)
+            return f"{other.__module__}.{other.__qualname__}"
     return _TAINTS[0] if _TAINTS else ""
 
 

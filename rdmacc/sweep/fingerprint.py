@@ -75,11 +75,8 @@ def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict
     name = _owner(experiment).name
     found = {}
     for unique, point in points.items():
-        identity: dict[str, Any] = {
-            "experiment": name,
-            "point": point.name,
-            "code": {"hash": "", "versions": versions()},
-        }
+        code: dict[str, Any] = {"hash": "", "versions": versions()}
+        identity: dict[str, Any] = {"experiment": name, "point": point.name, "code": code}
         try:
             kinds = _kinds(point)
             if kinds not in codes:
@@ -87,7 +84,7 @@ def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict
             identity["code"] = codes[kinds]
             identity["describes"] = describe(point, built)
             parts = {"experiment": name, "point": identity["describes"], "code": identity["code"]}
-            identity["key"] = hashlib.sha256(_json(parts).encode()).hexdigest()[:32]
+            identity["key"] = _digest(parts)[:32]
         except UncertainError as error:
             identity |= {"key": f"unknown, {unique}", "uncertain": str(error)}
         found[unique] = identity
@@ -122,9 +119,8 @@ def code_of(experiment: Any, point: PointLike) -> dict[str, Any]:
 
     def counts(name: str) -> bool:
         top, _, rest = name.partition("/")
-        if name.startswith(_NO_RESULT) or top != "experiments":
-            return not name.startswith(_NO_RESULT)
-        return bool(users) or (bool(folders) and rest.partition("/")[0] in {*_SHARED, *folders})
+        is_read = bool(users) or (bool(folders) and rest.partition("/")[0] in {*_SHARED, *folders})
+        return not name.startswith(_NO_RESULT) and (is_read or top != "experiments")
 
     state = {name: value for name, value in vars(experiment).items() if name not in _CHOOSING}
     parts = [own_text(counts), *installed_text(_packages(users)).values()]
@@ -222,8 +218,8 @@ def _network(graph: Graph) -> dict[str, Any]:
     numbers = {name: number for number, name in enumerate(names)}
     nodes = [[names[name], _plain(data, "node")] for name, data in graph.nodes(data=True)]
     edges = [[numbers[one], numbers[other], _plain(data, "link")] for one, other, data in graph.edges(data=True)]
-    digest = hashlib.sha256(_json([nodes, edges]).encode()).hexdigest()
-    return {"name": str(graph.graph.get("name", "")), "nodes": len(nodes), "links": len(edges), "sha256": digest}
+    name = str(graph.graph.get("name", ""))
+    return {"name": name, "nodes": len(nodes), "links": len(edges), "sha256": _digest([nodes, edges])}
 
 
 def _messages(frame: pd.DataFrame) -> dict[str, Any]:
@@ -255,6 +251,10 @@ def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
+def _digest(value: Any) -> str:
+    return hashlib.sha256(_json(value).encode()).hexdigest()
+
+
 def _plain(value: Any, field: str) -> Any:
     """Return a value as JSON data, the same for equal values."""
     if value is None or isinstance(value, bool | int | float | str):
@@ -270,22 +270,18 @@ def _plain(value: Any, field: str) -> Any:
         if all(isinstance(key, str) for key in items):
             return items
         return {"items": sorted(([_plain(key, field), item] for key, item in items.items()), key=repr)}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype.kind == "O"):
         return [_plain(item, field) for item in value]
     if isinstance(value, set | frozenset):
         return sorted((_plain(item, field) for item in value), key=repr)
-    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
-        return _plain(value.tolist(), field)
     if isinstance(value, np.ndarray):
         content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": content}
     if isinstance(value, pd.DataFrame):
         return {"rows": len(value), "sha256": _frame_digest(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {
-            one.name: _plain(getattr(value, one.name), f"{field}, {one.name}") for one in dataclasses.fields(value)
-        }
-        return {"type": _name_of(type(value)), **fields}
+        fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+        return {"type": _name_of(type(value)), **_plain(fields, field)}
     raise UncertainError(str(ConfigError(field, value, _PLAIN_DATA)))
 
 

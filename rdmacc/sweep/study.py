@@ -28,7 +28,6 @@ from rdmacc.results.summary import check_window
 from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
 from rdmacc.show.tables import Tabular
-from rdmacc.sweep.explained import StudyExplanation, explained
 from rdmacc.sweep.processes import pickled, shared_out
 from rdmacc.sweep.run import SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
@@ -46,7 +45,15 @@ from rdmacc.sweep.study_runs import (
     runs_of,
     values_of,
 )
-from rdmacc.sweep.study_tables import SHOWN, StudyComparison, cells_of, compared, intervals
+from rdmacc.sweep.study_tables import (
+    SHOWN,
+    StudyComparison,
+    StudyExplanation,
+    cells_of,
+    compared,
+    explained,
+    intervals,
+)
 from rdmacc.sweep.workers import Failed, check_executor, default_jobs
 from rdmacc.topology import Graph
 from rdmacc.typed import checked_flag, named, typed

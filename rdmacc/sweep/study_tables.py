@@ -1,19 +1,25 @@
-"""The numbers of a study as tables: means with confidence intervals, and differences seed by seed."""
+"""The numbers of a study as tables: means with confidence intervals, differences seed by seed, and where time goes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.explain import Explanation
 from rdmacc.results.summary import half_width
 from rdmacc.show.style import value_unit
 from rdmacc.show.tables import Tabular
-from rdmacc.sweep.study_runs import QUANTITIES
+from rdmacc.sweep.study_runs import QUANTITIES, StudyRun
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["StudyComparison", "StudyExplanation"]
 
 SHOWN = ("fct_mean_ps", "fct_p99_ps", "slowdown_p99", "goodput_bps", "peak_queue_bytes")
 
@@ -84,6 +90,71 @@ def compared(
         parts.append(pairs[["scheme", *parameters]].assign(**values))
     found = intervals(pd.concat(parts, ignore_index=True), ["scheme", *parameters], quantities, confidence)
     return StudyComparison(found, baseline, confidence)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyExplanation(Tabular):
+    """Where two schemes spend the time of their messages. `print` it, or let a notebook display it.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Mean time per delivered message in ps, indexed by `kind` and `place`, with a column for each scheme, and
+        `difference`, scheme minus baseline.
+    explained : dict of list of Explanation
+        The messages of each scheme.
+    """
+
+    frame: pd.DataFrame
+    explained: dict[str, list[Explanation]]
+
+    def _table(self) -> tuple[str, list[str], list[list[str]]]:
+        scheme, baseline = self.explained
+        kinds = self.frame.groupby(level="kind").sum().sort_values("difference", key=abs, ascending=False)
+        most = self.frame["difference"].abs().groupby(level="kind").idxmax().map(lambda at: at[1]).to_dict()
+        kinds.loc["all"] = kinds.sum()
+        rows = [
+            [str(kind), f"{one / 1e6:.2f}", f"{other / 1e6:.2f}", f"{difference / 1e6:+.2f}", str(most.get(kind, ""))]
+            for kind, one, other, difference in kinds.itertuples()
+        ]
+        headers = ["kind", scheme, baseline, "difference", "most of it at"]
+        return f"mean time per message, us: {scheme} against {baseline}", headers, rows
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw both schemes' mean slowdown as stacked bars, coloured by kind.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; default: a new figure.
+        """
+        from rdmacc.explain.drawing import draw_time_spent
+
+        groups = [scheme for scheme, ones in self.explained.items() for _ in ones]
+        return draw_time_spent([one for ones in self.explained.values() for one in ones], groups, "scheme", ax)
+
+
+def explained(runs: Sequence[StudyRun], names: Sequence[str], scheme: str, baseline: str) -> StudyExplanation:
+    """Simulate all runs of two schemes again, and compare where the time of their messages went."""
+    for field, value in (("scheme", scheme), ("baseline", baseline)):
+        if value not in names:
+            raise unknown(field, value, dict.fromkeys(names))
+    if scheme == baseline:
+        raise ConfigError("baseline", baseline, "another scheme")
+    if not runs:
+        raise ConfigError("study", "loaded", "one that study() returned: a saved study has no scenarios to repeat")
+    found: dict[str, list[Explanation]] = {scheme: [], baseline: []}
+    columns = {}
+    for name, ones in found.items():
+        for scenario in (run.scenario for run in runs if run.labels["scheme"] == name):
+            result = scenario.simulation(explain=True).run(scenario.until, progress=False)
+            ones += [result.explain(flow) for flow in result.flows["flow"][result.flows["fct_ps"].notna()]]
+        if not ones:
+            raise ConfigError(name, "none delivered", "at least one delivered message")
+        events = pd.concat([one.events for one in ones])
+        columns[name] = events.groupby(["kind", "place"])["time_ps"].sum() / len(ones)
+    frame = pd.DataFrame(columns).fillna(0.0)
+    return StudyExplanation(frame.assign(difference=frame[scheme] - frame[baseline]), found)
 
 
 def cells_of(table: pd.DataFrame, is_difference: bool = False) -> tuple[list[str], list[list[str]]]:
