@@ -1,8 +1,4 @@
-"""Toy, figure 1: senders that start together share their receiver's link.
-
-Links of 100 Gb/s and 1 us, 64 KB from each sender (section 4). The paper does not give the switch's buffer; rdmacc's
-default is used. Quick scale has 2 and 8 senders, paper scale 2 to 32.
-"""
+"""Toy, figure 1: senders that start together share their receiver's link."""
 
 from rdmacc.experiments.api import *
 
@@ -32,8 +28,6 @@ def queues_of_most(rows: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure1(Experiment):
     name = "toy.fig1"
-    title = "Incasts"
-    description = "Toy, figure 1: completion times and queues of incasts under Toy and DCQCN"
     claims = (
         claim("toy-f1-1", measure=partial(by_senders, quantity="FCT over a fair share's"),
               band=Each(Within(1.1, share=0.1), of="number of senders")),

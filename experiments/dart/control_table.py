@@ -1,9 +1,4 @@
-"""Dart, figure 10: does any setting of InfiniBand's congestion control reproduce the paper's baseline?
-
-V-B names the scheme, but gives no settings. Varied in the incast of 16 senders: the steps up per BECN, the period of
-the steps down, and the delay table: LLNL's, or one in which every step adds a packet's time. Setup:
-`rdmacc.experiments.dart.fig10`.
-"""
+"""Dart, figure 10: does any setting of InfiniBand's congestion control reproduce the paper's baseline?"""
 
 from rdmacc.experiments.dart.fig10 import incasts, latencies
 from ..api import *
@@ -40,8 +35,6 @@ def _both(slower: float, of_long_flow: float) -> Some:
 @register_experiment
 class ControlTable(Experiment):
     name = "dart.control-table"
-    title = "InfiniBand's settings on the testbed"
-    description = "Dart, figure 10: the incast of 16 senders under twelve settings of InfiniBand's control"
     claims = (
         claim("dart-f10-1a", measure=_by_setting, band=_both(1.5, 0.01),
               direction=Some(All(dict.fromkeys(_LATENCIES, MoreThan(1))), of="the settings")),

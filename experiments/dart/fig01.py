@@ -1,8 +1,4 @@
-"""Dart, figure 1: RTTs until two flows share a link, if rates are found step by step or sent by the receiver.
-
-Setup and assumptions: `rdmacc.experiments.dart.convergence`. The paper also quotes NUMFabric and EyeQ, which are not
-simulated.
-"""
+"""Dart, figure 1: RTTs until two flows share a link, if rates are found step by step or sent by the receiver."""
 
 from rdmacc.experiments.dart.convergence import ABOUT_ONE, NAMES, measure_convergence, points_for, rtts, rtts_or_watched
 from ..api import *
@@ -36,8 +32,6 @@ def _draw_quoted(ax: Axes, _: pd.DataFrame) -> None:
 @register_experiment
 class Figure1(Experiment):
     name = "dart.fig1"
-    title = "Dart's fast, one-RTT convergence"
-    description = "Dart, figure 1: RCP, TIMELY and DCQCN go from line rate to half of it in steps, Dart at once"
     claims = (
         claim("dart-f1-1", measure=lambda table: rtts_or_watched(table, "rcp", "timely"),
               band=All({name: Size(QUOTED[name]) for name in ("RCP", "TIMELY")}), direction=Each(AtLeast(10))),

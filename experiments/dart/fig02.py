@@ -1,8 +1,4 @@
-"""Dart, figure 2: two long flows to one receiver share its link.
-
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: the second flow starts 500 us after the first. The queue is summed
-over the ports of the last three hops to the receiver, since the paths may meet at any of them.
-"""
+"""Dart, figure 2: two long flows to one receiver share its link."""
 
 from ..api import *
 from .setup import *
@@ -31,8 +27,6 @@ def _queue_growth(rows: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure2(Experiment):
     name = "dart.fig2"
-    title = "Direct apportioning of sending rates"
-    description = "Dart, figure 2: two long flows to one receiver; each gets half the line within one RTT"
     is_wide = True
     claims = (
         claim("dart-f2-1", measure=partial(_in, "alone", {"rate / line": ("rate of S1", 1), **_OF_LINE}),

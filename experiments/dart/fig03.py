@@ -1,8 +1,4 @@
-"""Dart, figure 3: a long flow backs off to its share while short flows last.
-
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: k is 4 and 16. Short flows have 8 KB, less than an RTT, or 256 KB,
-more than an RTT. They start at the same instant, from senders spread over the other pods.
-"""
+"""Dart, figure 3: a long flow backs off to its share while short flows last."""
 
 from rdmacc.topology.base_times import base_fct_ps
 from ..api import *
@@ -45,8 +41,6 @@ def _next(times: pd.Index, from_ps: float) -> float:
 @register_experiment
 class Figure3(Experiment):
     name = "dart.fig3"
-    title = "Short flows mixed with long flows"
-    description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows, sooner with look-ahead"
     is_wide = True
     claims = (
         claim("dart-f3-1", measure=_share,

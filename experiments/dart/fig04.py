@@ -1,9 +1,4 @@
-"""Dart, figure 4: members of the active unique sender set (AUSS), by the handlers alone and in two scenarios.
-
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. In "overlap" two incasts share one
-sender, S, as in III-B; look-ahead announces S with each. In "silent" S is announced but starts only after 2.5 s, when
-its soft state has expired (2 s).
-"""
+"""Dart, figure 4: members of the active unique sender set (AUSS), by the handlers alone and in two scenarios."""
 
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.units import s
@@ -74,8 +69,6 @@ def _counted_once(rows: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure4(Experiment):
     name = "dart.fig4"
-    title = "Active Unique Sender Set for sender S"
-    description = "Dart, figure 4: a sender counts once, leaves after its last message, and expires after 2 s"
     is_wide = True
     claims = (
         claim("dart-f4-1", measure=_counted_once,

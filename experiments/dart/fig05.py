@@ -1,10 +1,4 @@
-"""Dart, figure 5: receiver and non-receiver congestion, by the handlers alone and in four scenarios.
-
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star for receiver congestion, a dumbbell for the others, all
-flows long. "network" has two flows to different receivers through one link, "network of 8" has eight. In "both", S1
-shares that link with two flows to other receivers, and its receiver with S2, which does not cross the link. "A few RTT"
-is read as five.
-"""
+"""Dart, figure 5: receiver and non-receiver congestion, by the handlers alone and in four scenarios."""
 
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION
@@ -80,8 +74,6 @@ _ALL_STATES = Exactly(len(STATES))
 @register_experiment
 class Figure5(Experiment):
     name = "dart.fig5"
-    title = "Handling receiver and non-receiver congestion"
-    description = "Dart, figure 5: receivers suppress marks at line rate, and leave them to DCQCN below it"
     is_wide = True
     claims = (
         claim("dart-f5-1", measure=_receiver,

@@ -1,11 +1,4 @@
-"""Dart, figure 6: a short flow detours around a congested link in two extra hops, and still arrives sooner.
-
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: two leaves, a spare leaf and two spines. S1 and S2 are on the
-first leaf, whose only uplink goes to spine0, at 40 Gb/s; D1 and D2 are on the second. Two bursts from S1's leaf to D1
-build a queue on the link from spine0 to D1's leaf just before the first packet of an 8 KB message from S2 to D2 arrives
-there. The message is sent in many rounds with different hashes. In some, the spare leaf forwards through spine0, back
-to the congested link ("way back"); the figure draws the other case.
-"""
+"""Dart, figure 6: a short flow detours around a congested link in two extra hops, and still arrives sooner."""
 
 from rdmacc.experiments.dart.paths import disorders, hops, visits
 from ..api import *
@@ -79,8 +72,6 @@ def _at_once(rows: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure6(Experiment):
     name = "dart.fig6"
-    title = "Misrouting to avoid congested links"
-    description = "Dart, figure 6: a deflected flow takes two more hops and beats the queue that it avoids"
     is_wide = True
     claims = (
         claim("dart-f6-1", measure=_extra_hops,

@@ -1,11 +1,4 @@
-"""Dart, figure 7: the deflected flow table (DFT), by its handlers alone and in networks.
-
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: "order" has messages of up to 100 KB between random hosts of a fat
-tree, enough to congest it in many places. To stress the table, all of them may be deflected, not just those of up to 8
-KB. "typical" is the evaluation's mix without warm-up, at paper scale on the evaluation's Clos, at quick scale on a
-small one with the same oversubscription of 4 and long flows of 200 KB, so that 0.5 ms contain some. Deflections, order,
-lanes and the entries in use are all read from the packet trace.
-"""
+"""Dart, figure 7: the deflected flow table (DFT), by its handlers alone and in networks."""
 
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
 from rdmacc.interface import ACCEPT, DEFLECT, IN_NETWORK, Byte, Message, Packet, Port
@@ -117,8 +110,6 @@ def _occupied(rows: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure7(Experiment):
     name = "dart.fig7"
-    title = "Packet routing with DFT lookup"
-    description = "Dart, figure 7: 8 entries keep a deflected message's packets on one path, in order"
     seed_stride = 8
     is_wide = True
     claims = (

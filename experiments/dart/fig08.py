@@ -12,8 +12,6 @@ def _ratio(table: pd.DataFrame) -> float:
 @register_experiment
 class Figure8(Experiment):
     name = "dart.fig8"
-    title = "DASR convergence time measurement"
-    description = "Dart, figure 8: the parts of the convergence time, and the part that a single clock can measure"
     claims = (
         claim("dart-f8-1", measure=_ratio, band=Between(1, 1.1), direction=AtLeast(1)),
     )  # fmt: skip

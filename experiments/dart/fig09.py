@@ -81,8 +81,6 @@ def _quoted(table: pd.DataFrame) -> float:
 @register_experiment
 class Figure9(Experiment):
     name = "dart.fig9"
-    title = "Testbed measurements of DASR convergence"
-    description = "Dart, figure 9: half the throughput while the other sender is active, within an RTT (emulated CPU)"
     claims = (
         claim("dart-f9a-1", measure=lambda table: _levels(table)[0], band=Within(43e9, share=0.05)),
         claim("dart-f9a-2", measure=_half, band=Between(0.48, 0.53)),

@@ -1,12 +1,4 @@
-"""Dart, figure 10: incasts on the testbed, under InfiniBand's congestion control and under DASR.
-
-The testbed (V) has 20 hosts on one switch with ports of 56 Gb/s. A host achieved 43 Gb/s: here hosts send at 43 Gb/s,
-the aggregator's link carries 56, and DASR apportions 43. Every 100 ms each sender of an incast sends 256 KB to the
-aggregator, after a random delay of up to 100 us. Another host has a long flow to it (V-B). Assumed: packets of 4 KB;
-InfiniBand's control with Gran et al.'s settings, as the paper gives none (`rdmacc.experiments.dart.control_table`
-varies them); DASR without look-ahead, in the NIC (the paper's runs in software and paces messages); 30 rounds. At quick
-scale the rounds are 3 ms apart, too close for InfiniBand's long flow, which takes 19.5 ms to return to line rate.
-"""
+"""Dart, figure 10: incasts on the testbed, under InfiniBand's congestion control and under DASR."""
 
 from ..api import *
 from .setup import *
@@ -120,8 +112,6 @@ _MEDIANS = At("medians", Each(Rises(), "scheme"))
 @register_experiment
 class Figure10(Experiment):
     name = "dart.fig10"
-    title = "Testbed flow completion latency"
-    description = "Dart, figure 10: incasts of 256 KB under DASR and under a model of InfiniBand's control"
     claims = (
         claim("dart-f10-1", measure=_faster, band=Each(Size(2.5, 3.3)), direction=Each(MoreThan(1))),
         claim("dart-f10-3",

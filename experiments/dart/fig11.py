@@ -66,8 +66,6 @@ _OF_BASELINES = all_runs("typical", schemes=(*BASELINES, "dart"))
 @register_experiment
 class Figure11(LoadFigure):
     name = "dart.fig11"
-    title = "99th percentile flow completion latency"
-    description = "p99 of flows of 8 KB over the load: DCTCP, DCQCN, TIMELY and Dart in three mixes"
     quantity, published = "p99", PUBLISHED_TAIL
     look = MappingProxyType({"unit": "us", "label": "p99 of 8 KB flows", "log": "y"})
     claims = (

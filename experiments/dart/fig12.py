@@ -22,8 +22,6 @@ def _beside_the_best(rows: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure12(LoadFigure):
     name = "dart.fig12"
-    title = "Median flow completion latency"
-    description = "Median FCT of flows of 8 KB over the load, set up as figure 11"
     quantity, published = "p50", PUBLISHED_MEDIAN
     look = MappingProxyType({"unit": "us", "label": "median of 8 KB flows"})
     claims = (

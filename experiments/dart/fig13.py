@@ -55,8 +55,6 @@ def _mean_gain(id: str, published: float, *others: str) -> Claim:
 @register_experiment
 class Figure13(LoadFigure):
     name = "dart.fig13"
-    title = "Throughput"
-    description = "Mean goodput of a flow over the load, set up as figure 11"
     quantity, published = _GOODPUT, PUBLISHED_GOODPUT
     look = MappingProxyType({"unit": "Gb/s", "label": "goodput of a flow"})
     claims = (

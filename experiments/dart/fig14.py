@@ -1,7 +1,4 @@
-"""Dart, figure 14: the contribution of each of Dart's techniques to the tail, in the typical mix (VI-C).
-
-Setup and assumptions: `rdmacc.experiments.dart.clos`.
-"""
+"""Dart, figure 14: the contribution of each of Dart's techniques to the tail, in the typical mix (VI-C)."""
 
 from ..api import *
 from .clos import *
@@ -53,8 +50,6 @@ _claim = partial(claim, needs=cases(tuple(VARIANTS), _LOADS))
 @register_experiment
 class Figure14(ClosFigure):
     name = "dart.fig14"
-    title = "Isolating Dart's techniques"
-    description = "p99 of 8 KB flows relative to DCQCN's: Pri-Q, IOFD, DASR with and without look-ahead, Dart"
     claims = (
         _claim("dart-f14-1", measure=lambda rows: less(rows, "dart", 0.2), band=Part(0.84), direction=_IS_GAIN),
         _claim("dart-f14-2", measure=lambda rows: _reductions(rows, "dasr", "iofd", load=0.2),

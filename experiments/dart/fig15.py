@@ -1,12 +1,4 @@
-"""Dart, figure 15: two flows' throughput under RCP and under Dart as the second one joins.
-
-Setup and assumptions: `rdmacc.experiments.dart.convergence`. VI-D also reports on ExpressPass in its authors'
-simulator: two flows on a dumbbell, and ten senders to one receiver on a fat tree. These runs are those of
-`rdmacc.experiments.validation.joining`, with the first weights of both the simulator's scripts and ExpressPass's paper.
-Assumed: they have converged when the first flow gets at most 1.1 times an equal share over a window in which that share
-is 50 packets: 2 RTTs for two flows, 10 for ten. (With ten flows the share of one RTT is 5 packets, and a window that is
-fair by chance comes sooner with ten than with two: after 15 and 20 RTTs, 7 and 14 with a weight of 1/2.)
-"""
+"""Dart, figure 15: two flows' throughput under RCP and under Dart as the second one joins."""
 
 from rdmacc.experiments.dart.convergence import ABOUT_ONE, NAMES, measure_convergence, points_for, rtts
 from rdmacc.experiments.validation.joining import TEN, TWO, WEIGHTS, joining_point, measure_joining
@@ -58,8 +50,6 @@ _TIMES_DART = At("RCP / Dart", MoreThan(5, "x"))
 @register_experiment
 class Figure15(Experiment):
     name = "dart.fig15"
-    title = "Convergence time for RCP and Dart"
-    description = "Dart, figure 15: a second flow joins; RCP takes tens of RTTs to reach 5 Gb/s each, Dart one"
     seed_stride = 20
     claims = (
         claim("dart-f15-1", measure=_rcp, band=All({"RCP": Size(60)}, _TIMES_DART),

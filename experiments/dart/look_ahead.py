@@ -1,15 +1,4 @@
-"""Dart, III-D and III-E: the cost of look-ahead, and how a tenant can harm others with it.
-
-Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. Tenant A has a long flow to a machine
-that both tenants use. From 0.3 ms on, tenant B sends a one-packet message to that machine every 100 us, announced as
-part of an incast of 16 whose other 15 senders send nothing. The arrangements:
-
-- "one set": both tenants' messages go to one host with one sender set.
-- "a set each": each tenant's virtual machine is a separate host behind the machine's virtual switch, on a link with
-  half the line rate. So its NIC function has a separate sender set and a rate limit, which the paper says datacenters
-  use. DASR itself does not know about tenants.
-- "no look-ahead": one set, without look-ahead.
-"""
+"""Dart, III-D and III-E: the cost of look-ahead, and how a tenant can harm others with it."""
 
 from rdmacc.units import s
 from ..api import *
@@ -71,8 +60,6 @@ def _overhead(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class LookAhead(Experiment):
     name = "dart.look-ahead"
-    title = "Look-ahead: its overhead, and attacks by it"
-    description = "Dart, III-D and III-E: 40 bytes for 20 senders; a sender set for each tenant stops an attack"
     claims = (
         claim("dart-x-2", measure=_overhead, band=All({"bytes": Exactly(40, "B"), "share": Exactly(0.02, "%")})),
         claim("dart-x-2a", measure=lambda table: 2 ** (8 * scalar(table, "incast, dasr", "bytes for each sender")),

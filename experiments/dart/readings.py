@@ -1,9 +1,4 @@
-"""Dart, section VI: the effect of open questions about the paper's simulations.
-
-Readings of `rdmacc.experiments.dart.clos` in the typical mix: the default with six seeds, the others with one and at
-the loads that distinguish them; and DASR's throughput measured over half to all of a base RTT and at least 10 packets,
-instead of 6 us and 5. We do not know what the authors ran.
-"""
+"""Dart, section VI: the effect of open questions about the paper's simulations."""
 
 from __future__ import annotations
 
@@ -91,8 +86,6 @@ def _published_ratio(load: float) -> float:
 @register_experiment
 class Readings(ClosFigure):
     name = "dart.readings"
-    title = "Tails and marks by reading of the text"
-    description = "Tails and marks under each reading: queue pairs, groups, DASR's window"
 
     under = Experiment.under  # all readings
 

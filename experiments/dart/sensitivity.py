@@ -1,10 +1,4 @@
-"""Dart, section VI-C: the sensitivity study, one parameter at a time, in the typical mix at 40% load.
-
-Setup and assumptions: `rdmacc.experiments.dart.clos`. Also assumed: in the study of sizes all short flows have the same
-size. Two readings of the paper are varied as well. `deflect_last_hop`: section I says that flows that collide at the
-receiver should not be deflected, yet in figure 14 IOFD alone reduces the tail by 79%. Long flows of 1 GB, one per host,
-as in VI-A.
-"""
+"""Dart, section VI-C: the sensitivity study, one parameter at a time, in the typical mix at 40% load."""
 
 from rdmacc.experiments.dart.loads import VARIANTS, p99
 from ..api import *
@@ -82,8 +76,6 @@ _ALL = changes("paper")
 @register_experiment
 class Sensitivity(ClosFigure):
     name = "dart.sensitivity"
-    title = "Sensitivity study"
-    description = "Deflection threshold, tokens, size of short flows, degree of incasts, deflection at the last hop"
     claims = (
         claim("dart-f14s-1", measure=_at_20_kb, band=AtMost(0.05), direction=LessThan(0.9), needs=_ALL),
         claim("dart-f14s-2", measure=lambda rows: _gains(rows, {"6": "degree 6", "16": "", "26": "degree 26"}),

@@ -1,9 +1,4 @@
-"""Dart, table I: the share of short flows' packets with ECN marks, under DCQCN and under Dart.
-
-Only marks that trigger DCQCN count ("the number of ECN marks, which trigger DCQCN fall-backs", IV-B); DASR suppresses
-some marks. How many remain depends on how fast the receiver notices that its own link is full, which the paper leaves
-open: `experiments/dart/readings.toml`. Setup: `rdmacc.experiments.dart.clos`.
-"""
+"""Dart, table I: the share of short flows' packets with ECN marks, under DCQCN and under Dart."""
 
 from ..api import *
 from .clos import *
@@ -92,8 +87,6 @@ _HIGH = (("typical", 0.4), ("typical", 0.6), ("heavy", 0.4))
 @register_experiment
 class Table1(TableFigure):
     name = "dart.table1"
-    title = "Short-flow packets with ECN marks"
-    description = "Percent of short flows' packets marked, DCQCN and Dart"
     published, names = PUBLISHED_MARKS, ("DCQCN", "Dart")
     measured = staticmethod(marks)
     claims = (

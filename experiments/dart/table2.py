@@ -1,8 +1,4 @@
-"""Dart, table II: the cost of deflection, in load and in path length.
-
-Both compare Dart with DCQCN, which has the same flows. Load increase counts the hops of all data packets; path dilation
-counts the links that a short flow's packet crosses. Setup: `rdmacc.experiments.dart.clos`.
-"""
+"""Dart, table II: the cost of deflection, in load and in path length."""
 
 from rdmacc.experiments.dart.table1 import ALL_RUNS, TableFigure, table_claims
 from rdmacc.workload import DART_MIXES
@@ -66,8 +62,6 @@ def _trends(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 @register_experiment
 class Table2(TableFigure):
     name = "dart.table2"
-    title = "IOFD's load increase and path dilation"
-    description = "Increase of packet-hops, and of links that a short flow's packet crosses, over DCQCN, in percent"
     published, names = PUBLISHED_DILATION, _NAMES
     measured = staticmethod(detours)
     claims = (

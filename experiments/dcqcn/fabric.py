@@ -1,11 +1,4 @@
-"""DCQCN's abstract on two switches: a parking lot, and a victim flow that shares no bottleneck with the others.
-
-The abstract gives no set-up. Links have 40 Gb/s, as in the preset; the trunk has 160 Gb/s and is never congested. Three
-hosts at the first switch and one, the nearest, at the second send to a receiver at the second. The victim at the first
-switch sends to another host at the second, on a path with 40 Gb/s to spare. "PFC alone" has no congestion control.
-Rates are goodput relative to the link's payload rate, in the second half. Starts are delayed by up to 1 ms, at random
-in six runs.
-"""
+"""DCQCN's abstract on two switches: a parking lot, and a victim flow that shares no bottleneck with the others."""
 
 from rdmacc.schemes import scheme
 from ..api import *
@@ -38,8 +31,6 @@ def gain(rows: pd.DataFrame, quantity: str) -> float:
 @register_experiment
 class Fabric(Experiment):
     name = "dcqcn.fabric"
-    title = "A parking lot and a victim"
-    description = "DCQCN's abstract: unfairness and head-of-line blocking under PFC alone, and under DCQCN"
     seeding = Seeding.POOLED
     claims = (
         claim("dcqcn-f-1", measure=lambda rows: by_scheme(rows, "near over far")["PFC alone"], band=MoreThan(1.1)),

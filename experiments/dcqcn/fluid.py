@@ -1,13 +1,4 @@
-"""DCQCN's fluid model against packets, and the effect of parameters on two flows.
-
-The paper fits its model and sweeps its parameters, but its abstract only mentions that, so these checks are ours.
-"Flows": 2 to 10 that start together. Packets are compared with the model (`rdmacc.models.DcqcnFluid`, tau* of 4 us);
-queues are means over 0.15 ms, without the first peak, at line rate. The band is that of a card of checkable facts on
-DCQCN. "Parameters": a short flow cuts the rate of a long one, which another flow joins after 10 ms; the gap between
-both rates is measured from 10 to 30 ms later. "As QCN" has the byte counter and timer of the first firmware (150 kB,
-1.5 ms); "cut-off" marks all packets above 40 kB, "low K_max" is 20 kB, "high K_max" 1 MB, "high K_min" 40 kB instead of
-5.
-"""
+"""DCQCN's fluid model against packets, and the effect of parameters on two flows."""
 
 from rdmacc.models import DcqcnFluid
 from ..api import *
@@ -47,8 +38,6 @@ def _queue(frame: pd.DataFrame) -> pd.Series:
 @register_experiment
 class Fluid(Experiment):
     name = "dcqcn.fluid"
-    title = "The fluid model and packets"
-    description = "DCQCN's fluid model against packets, and what byte counter, timer and thresholds do to two flows"
     seeding = Seeding.POOLED
     claims = (
         claim("dcqcn-m-1", measure=partial(over_fixed, side="packets"),

@@ -1,11 +1,4 @@
-"""ECN or Delay: the final shares of two flows, and the effect of jitter on marks and delays.
-
-Links of 10 Gb/s, TIMELY's parameters from its paper, the patch as in the scheme `timely-patched`, DCQCN as registered.
-"Starts": the second of two flows starts up to 20 ms after the first; the model starts from different shares. Shares are
-means over the last quarter of 200 ms (quick: 40 ms). "Jitter": two flows share a link; feedback has the class of the
-data, and in the second half messages of 64 kB between other hosts load the reverse direction to 30%. The measure is the
-standard deviation of the two flows' queue, with jitter relative to without.
-"""
+"""ECN or Delay: the final shares of two flows, and the effect of jitter on marks and delays."""
 
 from rdmacc.models import PatchedTimelyFluid, TimelyFluid
 from rdmacc.schemes import scheme
@@ -55,8 +48,6 @@ def disturbed(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
 @register_experiment
 class Shares(Experiment):
     name = "ecn.shares"
-    title = "Where two flows end, and jitter"
-    description = "ECN or Delay: shares under TIMELY and patched TIMELY by how flows start; the queue under jitter"
     seeding = Seeding.POOLED
     claims = (
         claim("ecn-t-1", measure=partial(spread, side="packets"), band=AtLeast(0.1)),

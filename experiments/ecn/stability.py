@@ -1,9 +1,4 @@
-"""ECN or Delay: the stability of DCQCN over the number of flows, by its phase margin and in packets.
-
-40 Gb/s, the parameters of DCQCN's paper, RED's ramp extended above K_max, and delays tau* from a mark to its effect of
-4 and 85 us. "Margin" is the phase margin of the linearised fluid model (`rdmacc.models.DcqcnLoop`), "packets" the
-standard deviation of the simulated queue over its mean, in the second half of 100 ms (quick: 20 ms).
-"""
+"""ECN or Delay: the stability of DCQCN over the number of flows, by its phase margin and in packets."""
 
 from rdmacc.models import DcqcnFluid, DcqcnLoop
 from ..api import *
@@ -22,8 +17,6 @@ def ends(rows: pd.DataFrame, quantity: str, pick: Callable[..., float]) -> dict[
 @register_experiment
 class Stability(Experiment):
     name = "ecn.stability"
-    title = "DCQCN's stability over the number of flows"
-    description = "ECN or Delay: DCQCN's phase margin and its queue's oscillation, over flows and delay"
     seeding = Seeding.POOLED
     claims = (
         claim("ecn-s-1", measure=partial(ends, quantity="phase margin", pick=min), band=Lowest("between")),

@@ -25,6 +25,7 @@ from rdmacc.experiments.framework.panels import Panel, draw_panels
 from rdmacc.experiments.framework.papers import PAPERS, numbered
 from rdmacc.experiments.framework.point import Point, check_scale, with_parameters
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, readings_of
+from rdmacc.experiments.framework.texts import FIGURES
 from rdmacc.results.result import Result
 from rdmacc.show.style import PAGE, on_a_page
 from rdmacc.sweep.seeds import SEED, Seeding, check_seed, check_seeds, points_of_seeds, rows_of_seeds
@@ -59,6 +60,8 @@ class Experiment(ABC):
         The figure's caption.
     description : str
         One-line description.
+    setup : str
+        What its runs assume, in paragraphs. These three are in ``figures.toml``, in the figure's folder, or here.
     claims : tuple of Claim
         The paper's claims about it, and additional checks.
     points_of : type of Experiment, optional
@@ -83,6 +86,7 @@ class Experiment(ABC):
     name: str
     title: str
     description: str
+    setup: str = ""
     claims: tuple[Claim, ...] = ()
     points_of: type[Experiment] | None = None
     seeding: Seeding = Seeding.SEPARATE
@@ -94,8 +98,10 @@ class Experiment(ABC):
     more: str = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Wrap `plot` and `points`: draw in rdmacc's style, and allow `points` to be a generator."""
+        """Add the texts of ``figures.toml``; draw in rdmacc's style, and allow `points` to be a generator."""
         super().__init_subclass__(**kwargs)
+        for name, text in FIGURES.get(vars(cls).get("name", ""), {}).items():
+            setattr(cls, name, text)
         cls.__doc__ = cls.__doc__ or vars(cls).get("description")
         if isgeneratorfunction(vars(cls).get("points")):
             cls.points = _listed(cls.points)  # type: ignore[method-assign]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.reading import read_questions, read_texts
-from rdmacc.experiments.framework.texts import TEXTS, read_claims
+from rdmacc.experiments.framework.texts import TEXTS, read_claims, read_figures
 from rdmacc.presets import PRESETS
 
 
@@ -43,7 +43,7 @@ def numbered(name: str) -> tuple[str, int] | None:
 
 
 def find_paper(folder: Path, group: str) -> None:
-    """Read a folder's files: the paper, its preset, its claims and its open questions."""
+    """Read a folder's files: the paper, its preset, its figures, its claims and its open questions."""
     if (folder / "paper.toml").exists():
         try:
             paper = Paper(folder=folder, **read_texts(folder / "paper.toml"))
@@ -54,6 +54,8 @@ def find_paper(folder: Path, group: str) -> None:
             PAPERS[name] = PAPERS.pop(name)
         if (folder / f"{paper.preset}.toml").exists():
             PRESETS.add_file(folder / f"{paper.preset}.toml")
+    if (folder / "figures.toml").exists():
+        read_figures(group, folder / "figures.toml")
     if (folder / "claims.toml").exists():
         TEXTS[group] = read_claims(folder / "claims.toml")
     if (folder / "readings.toml").exists():

@@ -13,7 +13,7 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.claim import Claim
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.papers import PAPERS, find_paper, numbered
-from rdmacc.experiments.framework.texts import check_measured
+from rdmacc.experiments.framework.texts import check_used
 from rdmacc.sweep.store import read_table
 
 EXPERIMENTS: dict[str, Experiment] = {}
@@ -54,8 +54,8 @@ def import_modules(package: str) -> None:
     find_paper(Path(str(module.__file__)).parent, group)
     for found in pkgutil.iter_modules(module.__path__):
         importlib.import_module(f"{package}.{found.name}")
-    own = [one for name, one in EXPERIMENTS.items() if name.startswith(f"{group}.")]
-    check_measured(group, [each.id for one in own for each in one.claims])
+    own = {name: one for name, one in EXPERIMENTS.items() if name.startswith(f"{group}.")}
+    check_used(group, own, [each.id for one in own.values() for each in one.claims])
 
 
 def experiment(name: str) -> Experiment:

@@ -1,10 +1,12 @@
-"""The texts of claims: each folder's ``claims.toml``, beside the figures that measure them.
+"""The texts of figures and claims: each folder's ``figures.toml`` and ``claims.toml``, beside the code.
 
-A table is named like its claim and has the texts of `Claim`; ``{name}`` stands for an entry of the table ``shared``. A
-claim that is ``like`` an earlier one inherits its texts.
+In ``figures.toml`` a table is named like its figure, and has `title`, `description` and `setup` of `Experiment`. In
+``claims.toml`` it is named like its claim and has the texts of `Claim`; ``{name}`` stands for an entry of the table
+``shared``. A claim that is ``like`` an earlier one inherits its texts.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,24 @@ from rdmacc.experiments.framework.reading import read_texts
 
 TEXTS: dict[str, dict[str, dict[str, Any]]] = {}
 """Texts by group of experiments and claim."""
+FIGURES: dict[str, dict[str, str]] = {}
+"""Texts by experiment."""
 
 _WRITTEN = (
     "place", "quantity", "condition", "published", "quote", "unit", "by", "kind", "chosen", "expect", "why",
     "too_small",
 )  # fmt: skip
+_OF_A_FIGURE = ("title", "description", "setup")
 _WORDS = {"by": By, "kind": Kind, "chosen": Chosen, "expect": Outcome}
+
+
+def read_figures(group: str, path: Path) -> None:
+    """Read the texts of a group's experiments."""
+    for figure, texts in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        for name, text in texts.items():
+            if name not in _OF_A_FIGURE:
+                raise unknown(f"{group}.{figure}: {name}", text, _OF_A_FIGURE, "what is written of a figure")
+        FIGURES[f"{group}.{figure}"] = texts
 
 
 def read_claims(path: Path) -> dict[str, dict[str, Any]]:
@@ -80,7 +94,9 @@ def claim(
     return Claim(id, **given, measure=measure, band=band, direction=direction, needs=needs, seeds=seeds)
 
 
-def check_measured(group: str, measured: Iterable[str]) -> None:
-    """Raise `ConfigError` if a ``claims.toml`` has a claim that no figure measures."""
+def check_used(group: str, figures: Iterable[str], measured: Iterable[str]) -> None:
+    """Raise `ConfigError` if a folder has the text of a figure that is not there, or of a claim that none measures."""
+    if left := {one for one in FIGURES if one.startswith(f"{group}.")} - set(figures):
+        raise ConfigError(f"{group}/figures.toml", min(left), "the name of an experiment in this folder")
     if left := TEXTS.get(group, {}).keys() - set(measured):
         raise ConfigError(f"{group}/claims.toml", min(left), "a claim that one of the figures measures")

@@ -1,11 +1,4 @@
-"""HPCC's testbed figure 9: a short flow joins a long one, an incast of 7, mice beside two elephants.
-
-Simulated on one switch with hosts of 25 Gb/s and link delays that give the 5.4 us of the paper's rack, with its T of 9
-us, five additive stages, and the schemes of the authors' simulator: DCQCN as at Alibaba, not as in its NICs.
-"Long-short": 1 MB joins after 300 us. "Incast": 7 x 500 KB join. "Mice": two long flows from the start, and from 1 ms
-on 1 KB every 50 us from a third host. The claims are the paper's in our words. Fairness (9g, h) is in `hpcc.micro`. The
-first run had a base RTT of 9 us, and counted the queue as drained below 5% of a BDP, which is one packet.
-"""
+"""HPCC's testbed figure 9: a short flow joins a long one, an incast of 7, mice beside two elephants."""
 
 from ..api import *
 from .micro import JOIN_PS, LINE_BPS, LOOKS, flows_of
@@ -29,8 +22,6 @@ def both(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
 @register_experiment
 class Fig9(Experiment):
     name = "hpcc.fig9"
-    title = "Rate recovery, an incast, mice"
-    description = "HPCC, figure 9: a long flow's rate after a short one, the queue of an incast, the latency of mice"
     seeding = Seeding.NONE
     claims = (
         claim("hpcc-f9-1", measure=lambda rows: both(rows, "rate, 2 RTT later")["HPCC"], band=AtLeast(0.9)),

@@ -1,12 +1,4 @@
-"""HPCC's testbed figure 10: slowdowns and queues under web search at 30 and 50%.
-
-Four racks of 8 hosts at 25 Gb/s, with links of 100 Gb/s to one switch above; with 1 us per link the longest base RTT is
-about the paper's T of 9 us (its hosts have two links each, ours one). Schemes as in `hpcc.fig9`. Messages arrive for
-200 ms (quick: 2; the first runs had 20, when DCQCN's queues still grew); those of the first fifth do not count. "Short"
-is up to 10 kB instead of 3, of which there are too few. Slowdowns are those of `hpcc.setup`, to the last ACK; the first
-runs measured delivery over its time alone. Queues at the ports to hosts are sampled every 2 us. The claims are the
-paper's in our words.
-"""
+"""HPCC's testbed figure 10: slowdowns and queues under web search at 30 and 50%."""
 
 from ..api import *
 from .micro import LOOKS
@@ -35,8 +27,6 @@ def lower(rows: pd.DataFrame, load: float) -> float:
 @register_experiment
 class Fig10(Experiment):
     name = "hpcc.fig10"
-    title = "Web search on the testbed's network"
-    description = "HPCC, figure 10: slowdowns and queues under web search at 30 and 50%, HPCC and DCQCN"
     claims = (
         claim("hpcc-f10-1", measure=partial(lower, load=0.5), band=Part(0.95), direction=MoreThan(0)),
         claim("hpcc-f10-2", measure=partial(lower, load=0.3), band=Part(0.79), direction=MoreThan(0)),

@@ -1,16 +1,4 @@
-"""HPCC's figure 11 by its authors' method: slowdowns under Hadoop, with incasts and at 50%, and under web search.
-
-Network, traffic and slowdowns are those of `hpcc.setup`, schemes those of the authors' simulator. HPCC has no stages of
-additive increase (maxStage 0): the authors' results page says that the paper's 5 is a typo for its simulations. "Small"
-is below 120 KB, "short" below 200 KB, "long" above 1 MB; "+w" has a window. Quotes are from that page
-(hpcc-group.github.io, results.md), which has eta = 99% where we keep the paper's 95%; figure 11's claims are the
-paper's in our words.
-
-Deviations: messages arrive for 3, 1.2 and 1 ms instead of 100 (quick: 0.2), and the first fifth does not count;
-latencies and the share of time in pause are not measured. The first runs had two of the five pods (DCQCN: 206 with
-incasts, 6.9 at 50%), counted incasts, and divided delivery time by that of the message alone, half an RTT if it is
-small, so a wait counted twice as much.
-"""
+"""HPCC's figure 11 by its authors' method: slowdowns under Hadoop, with incasts and at 50%, and under web search."""
 
 from ..api import *
 from .setup import BUSY, CASES, INCAST, PODS, SEEDS, WEB, slowdowns, traffic, tree
@@ -40,8 +28,6 @@ def lower(rows: pd.DataFrame, quantity: str, *cases: str, others: Sequence[str] 
 @register_experiment
 class Fig11(Experiment):
     name = "hpcc.fig11"
-    title = "Slowdowns under Hadoop and web search"
-    description = "HPCC, figure 11: slowdowns and PFC pauses under Hadoop, with incasts and at 50%, and web search"
     seeding = Seeding.POOLED
     claims: tuple[Claim, ...] = (
         claim("hpcc-f11-1", measure=lambda rows: lower(rows, "small, p95", INCAST, BUSY), band=Each(MUCH),

@@ -1,10 +1,4 @@
-"""HPCC's figure 12: flow control and congestion control compared, under Hadoop with incasts.
-
-Network, traffic, parameters and measurements are those of `hpcc.fig11`. "PFC": a lossless network, as there.
-"Go-back-N": the same NIC on switches that drop when full (with dynamic thresholds on their 32 MB). "IRN": selective
-repeat with a window of at most one BDP and its paper's timeouts, on the same switches. The claims are the paper's in
-our words.
-"""
+"""HPCC's figure 12: flow control and congestion control compared, under Hadoop with incasts."""
 
 from rdmacc.protocols.irn import Irn
 from rdmacc.switch.buffer import DropTail
@@ -50,8 +44,6 @@ def spread(rows: pd.DataFrame, control: str) -> float:
 @register_experiment
 class Fig12(Fig11):
     name = "hpcc.fig12"
-    title = "Flow control"
-    description = "HPCC, figure 12: HPCC and DCQCN over PFC, go-back-N and IRN, under Hadoop with incasts"
     claims = (
         claim("hpcc-f12-1", measure=partial(spread, control="hpcc"), band=AtMost(1.2)),
         claim("hpcc-f12-2", measure=lambda rows: {name: spread(rows, control) for control, name in CONTROLS.items()},

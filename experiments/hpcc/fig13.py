@@ -1,10 +1,4 @@
-"""HPCC's figures 13 and 14: how an ACK changes the rate, and the additive step W_AI, in incasts of 16 within a rack.
-
-16 hosts at 100 Gb/s send endless flows to one at the same switch; with 1 us per link, T is about 4.3 us and the BDP 54
-KB. Figure 13: HPCC; per ACK, without a reference rate; per RTT, with one ACK of each round trip. Figure 14: W_AI of 5,
-25, 150 and 300 bytes, after five round trips; the rule of thumb is BDP (1 - eta) / 16, some 170 bytes. Five stages of
-additive increase, as in the paper's text. The claims are the paper's in our words.
-"""
+"""HPCC's figures 13 and 14: how an ACK changes the rate, and the additive step W_AI, in incasts of 16 within a rack."""
 
 from ..api import *
 
@@ -23,8 +17,6 @@ def by(rows: pd.DataFrame, quantity: str, label: str) -> dict[str, float]:
 @register_experiment
 class Fig13(Experiment):
     name = "hpcc.fig13"
-    title = "Reaction to ACKs, and the additive step"
-    description = "HPCC, figures 13 and 14: reacting per ACK, per RTT or as HPCC does; fairness and queue by W_AI"
     seeding = Seeding.NONE
     claims = (
         claim("hpcc-f13-1", measure=lambda rows: by(rows, "least throughput", "way"), band=Lowest("per ACK")),

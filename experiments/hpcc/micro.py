@@ -1,15 +1,4 @@
-"""HPCC's abstract on a micro-benchmark: a short flow joins a long one, an incast meets it, four flows share a link.
-
-The abstract gives no set-up. As in the paper's figure 9, hosts have 25 Gb/s and share a switch; with 2 us per link, a
-round trip is about 9 us. The schemes are those of the authors' simulator (`hpcc-ns3`), HPCC with the paper's five
-stages of additive increase. "Join": a flow of 1 MB joins a long one after 300 us. "Incast": 7 flows (at paper scale
-also 63) of 500 KB join. "Share": four long flows start 1 ms apart. Not run: the testbed.
-
-Two measurements were changed after the first runs. Recovery was the time until the long flow arrived at 90% of the line
-rate again, which DCQCN's queue makes true at once. Shares were taken from 10 to 20 ms, of flows that started together:
-these stay in lock-step, and unequal, forever; and a gap between windows closes by N W_AI / W per multiplicative step,
-one round trip in six, which is a time constant of 35 ms here.
-"""
+"""HPCC's abstract on a micro-benchmark: a short flow joins a long one, an incast meets it, four flows share a link."""
 
 from ..api import *
 
@@ -44,8 +33,6 @@ def both(rows: pd.DataFrame, quantity: str) -> dict[str, dict[str, float]]:
 @register_experiment
 class Micro(Experiment):
     name = "hpcc.micro"
-    title = "Joining, incast, fairness"
-    description = "HPCC's abstract, on a micro-benchmark: a flow joins, an incast, four flows share a link"
     claims = (
         claim("hpcc-m-1", measure=partial(both, quantity="recovered"),
               band=Each(All(At("HPCC", AtLeast(0.9)), Highest("HPCC")), of="case")),

@@ -15,8 +15,6 @@ def _base_rtt(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure1(LoneMessage):
     name = "igbn.fig1"
-    title = "Network topology"
-    description = "Improved Go-Back-N, figure 1: two hosts and a switch; the base RTT"
     claims = (
         claim("igbn-f1-a", measure=_base_rtt,
               band=All({"base RTT": All(MoreThan(us(4)), LessThan(us(5))), "propagation": Exactly(us(4))})),

@@ -28,8 +28,6 @@ def _draw_runs(ax: Axes, table: pd.DataFrame) -> None:
 class Figure2(LossSweep):
     name = "igbn.fig2"
     points_of = LossSweep
-    title = "Impact of packet loss rate on throughput"
-    description = "Improved Go-Back-N, figure 2: go-back-N's throughput over the loss rate"
     claims = (
         claim("igbn-f2-1", measure=throughput(GBN, ACK_TIMEOUT_PS, 1e-5), band=AtLeast(0.98)),
         claim("igbn-f2-2", measure=_all_runs, band=Within(0.45, by=0.1), direction=Between(0.1, 0.9)),

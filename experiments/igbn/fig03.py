@@ -35,8 +35,6 @@ def _per_message(table: pd.DataFrame) -> Measured:
 class Figure3(LossSweep):
     name = "igbn.fig3"
     points_of = LossSweep
-    title = "Proportion for each reason"
-    description = "Improved Go-Back-N, figure 3: the causes of go-back-N's timeouts at a loss rate of 1%"
     claims = (
         claim("igbn-f3-1", measure=_each,
               band=All(

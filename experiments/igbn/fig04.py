@@ -31,8 +31,6 @@ def _only_by_the_timer(table: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure4(Ladders):
     name = "igbn.fig4"
-    title = "Reason triggering the timeout retransmission"
-    description = "Improved Go-Back-N, figure 4: four losses that only the timer repairs, and their cures"
     claims = (
         claim("igbn-f4-1", measure=_only_by_the_timer,
               band=Each(All({

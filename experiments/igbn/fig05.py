@@ -45,8 +45,6 @@ def _checks(table: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure5(Ladders):
     name = "igbn.fig5"
-    title = "Check EPSN"
-    description = "Improved Go-Back-N, figure 5: the receiver asks again by a timer"
     claims = (
         claim("igbn-f5-1", measure=_checks,
               band=All({

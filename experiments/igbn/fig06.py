@@ -72,8 +72,6 @@ def _above_computed(table: pd.DataFrame) -> dict[str, float]:
 class Figure6(LossSweep):
     name = "igbn.fig6"
     points_of = LossSweep
-    title = "Throughput comparison"
-    description = "Improved Go-Back-N, figure 6: four variants over the loss rate, for each timeout"
     claims = (
         claim("igbn-f6a-1", measure=_order, band=At("each", Ordered(">")),
               direction=At("ST and GBN as one", Ordered(">"))),

@@ -54,8 +54,6 @@ def _lost(table: pd.DataFrame) -> Measured:
 class Figure7(LossSweep):
     name = "igbn.fig7"
     points_of = LossSweep
-    title = "Algorithm performance under different timeout setting"
-    description = "Improved Go-Back-N, figure 7: three timeouts over the loss rate, for each variant"
     claims = (
         claim("igbn-f7a-1", measure=throughput(GBN, LONG, 1e-2), band=_NEARLY_ZERO),
         claim("igbn-f7a-2", measure=throughput(GBN, MIDDLE, 1e-2), band=Part(0.132)),

@@ -1,7 +1,4 @@
-"""Improved Go-Back-N, sections II-A and V: go-back-0 and IRN, which the paper describes without a figure.
-
-IRN runs with its own timeouts, 100 and 320 us, and without PFC, which this network does not need.
-"""
+"""Improved Go-Back-N, sections II-A and V: go-back-0 and IRN, which the paper describes without a figure."""
 
 from rdmacc.experiments.igbn.drawing import LOSS_AXES, closed_form
 from rdmacc.experiments.igbn.fig06 import LOOKS
@@ -25,10 +22,6 @@ def _selective(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class OtherRecoveries(LossSweep):
     name = "igbn.others"
-    title = "Go-back-0 and selective repeat"
-    description = (
-        "Improved Go-Back-N, II-A and V: go-back-0 and IRN over the loss rate, compared with the paper's variants"
-    )
     claims = (
         claim("igbn-x-2a", measure=_above_computed, band=Each(Within(0, by=0.03), of="loss rate")),
         claim("igbn-x-3a", measure=lambda table: rate_of_timeouts(runs_of(table, "irn", LONG, _ONE_PERCENT)),

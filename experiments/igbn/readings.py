@@ -13,8 +13,6 @@ _means = partial(by_variant, timeout_ps=ACK_TIMEOUT_PS, loss=_ONE_PERCENT)
 class OtherReadings(LossSweep):
     name = "igbn.readings"
     points_of = LossSweep
-    title = "Throughput by reading of timer and NAK interval"
-    description = "Improved Go-Back-N: two readings each of its timer's start and of its NAK interval"
     claims = (
         claim("igbn-x-1", measure=lambda table: _means(of_reading(table, nak_interval=FOR_ALL)),
               band=Each(LessThan(_PUBLISHED_BEST / 2), of="variant")),

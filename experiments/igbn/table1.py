@@ -39,8 +39,6 @@ def _cells(table: pd.DataFrame) -> list[list[str]]:
 @register_experiment
 class Table1(LoneMessage):
     name = "igbn.table1"
-    title = "Parameter values used in our simulation"
-    description = "Improved Go-Back-N, table I: the parameters, as set by the preset igbn-2019"
     panels = (Listing(columns={"parameter": 0.5, "value": 0.3, "from": 0.2}, cells=_cells),)
     grid = MappingProxyType({"size": (5.5, 3.6)})
     claims = (

@@ -47,8 +47,9 @@ def page(template: str, /, **values: Any) -> str:
 
 
 def about(one: Any) -> list[str]:
-    """Return the docstring of a module, or of a figure's module, split into paragraphs and list items."""
-    text = inspect.cleandoc((one if isinstance(one, ModuleType) else sys.modules[type(one).__module__]).__doc__ or "")
+    """Return the docstring of a module, or of a figure's with its set-up, split into paragraphs and list items."""
+    module = one if isinstance(one, ModuleType) else sys.modules[type(one).__module__]
+    text = inspect.cleandoc(f"{module.__doc__}\n\n{getattr(one, 'setup', '')}")
     return [" ".join(part.split()) for part in re.split(r"\n\n|\n(?=- )", text)]
 
 

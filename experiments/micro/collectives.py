@@ -1,15 +1,4 @@
-"""Collectives alone, compared with closed forms and with nccl-tests on real machines.
-
-**Closed forms** (`rdmacc.models.AlphaBeta`): each on links of 100 Gb/s and 1 us around one switch. Packets differ: a
-chunk's last packet is short but has a whole header, and the first and the last chunk meet no ACKs. Without NCCL's
-buffer of eight steps a double tree takes 4 to 12% longer, because chunks that nobody needs yet delay those that are
-needed.
-
-**nccl-tests**: published busbw, with repository and thread, compared with the same collective on links of the machine's
-rate around one switch, under NSCC with packets of 4096 B. Not modelled: copies inside a GPU, PCIe, protocols LL and
-LL128, kernel launches (6.6 us and more), other traffic, ECMP. The simulation gives the limit set by links, for sizes at
-which links are the bottleneck; small messages take longer on machines.
-"""
+"""Collectives alone, compared with closed forms and with nccl-tests on real machines."""
 
 from __future__ import annotations
 
@@ -37,8 +26,6 @@ _SIZES = {8: "4MB", 16: "16MB", 64: "64MB"}
 @register_experiment
 class Collectives(Experiment):
     name = "micro.collectives"
-    title = "Collectives alone"
-    description = "Micro-benchmarks: collectives beside their closed forms, and beside busbw printed by nccl-tests"
     seeding = Seeding.NONE
     is_wide = True
     claims = (

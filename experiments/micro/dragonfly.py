@@ -1,26 +1,4 @@
-r"""A dragonfly under uniform and adversarial traffic: minimal, Valiant and adaptive routing.
-
-After Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4 and
-figure 8: a = 4 routers in a group, p = 2 hosts and h = 2 global links on each, so 9 groups and N = 72 hosts; links of
-100 Gb/s and 100 ns. Messages of one packet arrive as a Poisson process, at line rate, and switches never drop.
-*Uniform*: to any other host. *Adversarial*: to the host with the same position in the next group.
-
-The largest load that a network carries is 1 over the load of its busiest link when hosts send at full rate. By routing:
-
-- adversarial, minimal: a p hosts share one global link, 1/(a p);
-- adversarial, Valiant: a p hosts use a h - 1 global links, each of which also carries second halves of other groups'
-  detours, (a h - 1)/(2 a p): about half, if p = h;
-- uniform, minimal: a global link carries (a p)^2/(N - 1), which is less than 1, so the hosts' links are the bottleneck;
-- uniform, Valiant: every message takes two global links, (N - 1)/(2 (a p)^2).
-
-*Adaptive* is `Scheme.routing`: of the ports that lead to the receiver in the fewest hops, a switch takes the one with
-the shortest queue. That is not Kim et al.'s UGAL, which weighs a minimal path against a Valiant one. Paths are never
-longer than minimal, but for many pairs of routers a path through a third group, with two global links, is as short as
-the direct one.
-
-Kim et al. simulate flits with credits and buffers of 16 flits; here buffers are unlimited, so queues grow above the
-largest load, and throughput may be below the bound.
-"""
+"""A dragonfly under uniform and adversarial traffic: minimal, Valiant and adaptive routing."""
 
 from __future__ import annotations
 
@@ -104,8 +82,6 @@ def _draw_bounds(traffic: str, ax: Axes, table: pd.DataFrame) -> None:
 @register_experiment
 class Dragonfly(Experiment):
     name = "micro.dragonfly"
-    title = "A dragonfly of 72 hosts"
-    description = "Micro-benchmarks: a dragonfly with minimal, Valiant and adaptive paths under adversarial traffic"
     is_wide = True
     claims = (
         claim("micro-dragonfly-1a", measure=total("missing"), band=Exactly(0)),

@@ -1,17 +1,4 @@
-"""A permutation and an all-to-all on 1,024 hosts: DCQCN over PFC against NSCC with spraying, with slow links.
-
-A fat tree with k = 16, links of 100 Gb/s and 1 us. *Permutation*: each host sends 1 MB to another one, and each
-receives from one. *All-to-all*: in 32 groups of 32 hosts, one from each 32 in a row, each host sends 64 kB to every
-other; all messages start at once. One or eight links from cores to the first aggregation switch run at a quarter of
-their rate, without notice to any device. (All 1,024 to all would be 1,047,552 messages: a message of NSCC takes 13 kB
-of memory here, so 14 GB.) At quick scale k = 4, and groups of 4.
-
-A lower bound of the last completion is the time of a host's data on its link plus the longest path's latency: six links
-and five store-and-forward switches.
-
-All packets have NSCC's size. DCQCN has a path for each message (ECMP); *sprayed* draws each packet's path; REPS reuses
-paths whose ACK was unmarked, with an ACK for each packet.
-"""
+"""A permutation and an all-to-all on 1,024 hosts: DCQCN over PFC against NSCC with spraying, with slow links."""
 
 from __future__ import annotations
 
@@ -78,8 +65,6 @@ def _loss(rows: pd.DataFrame) -> pd.DataFrame:
 @register_experiment
 class Fabric(Experiment):
     name = "micro.fabric"
-    title = "A permutation and an all-to-all on a fat tree"
-    description = "Micro-benchmarks: DCQCN over PFC and NSCC that sprays, on 1,024 hosts, with slow links"
     is_wide = True
     claims = (
         claim("micro-fabric-1a", measure=total("unfinished"), band=Exactly(0)),

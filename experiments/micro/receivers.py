@@ -1,24 +1,4 @@
-"""Micro-benchmarks of the receiver-driven schemes, with their registered defaults, on a common network.
-
-A leaf-spine network of 144 hosts (9 racks of 16, 4 spines; hosts at 100 Gb/s, uplinks at 400 Gb/s, 200 ns a link): web
-search at 50% and 80% of the hosts' links, 2,000 messages, and an incast of 64 messages of 64 kB. At quick scale 16
-hosts (4 racks of 4, 2 spines, uplinks at 200 Gb/s), 30 messages, and an incast of 8.
-
-Slowdown is the completion time over that of the same message alone in the network, with the scheme's own packets. The
-queue is the longest of all switch ports, in data bytes. Goodput: for web search, a host's mean receive rate in the
-second half of the arrival period; for the incast, the receiver's until the last completion.
-
-Notable at paper scale:
-
-- ExpressPass: a short message waits a round trip for its first credit, then for credits at a rate in proportion to its
-size; Aeolus sends it at once and loses some of it.
-- REN: ports of 128 kB drop packets of line-rate bursts, and only the timeout, at least 50 us, reveals it: a message of
-  100 kB then takes ten times as long.
-- Homa and RCC: the incast's first windows, 21 kB each, are only limited by their number; RCC keeps that queue
-(`ewa_eta`).
-
-Assumed: switches with 2 MB per host, the links' rate and delay, and the incast's size.
-"""
+"""Micro-benchmarks of the receiver-driven schemes, with their registered defaults, on a common network."""
 
 from __future__ import annotations
 
@@ -61,8 +41,6 @@ def delivered_bytes(result: Result, start_ps: int, end_ps: int) -> float:
 @register_experiment
 class ReceiverSchemes(Experiment):
     name = "micro.receivers"
-    title = "Receiver-driven schemes"
-    description = "Micro-benchmarks: web search at 50% and 80% and an incast under every receiver-driven scheme"
     is_wide = True
     claims = (
         claim("micro-receivers-1a", measure=total("unfinished"), band=Exactly(0)),

@@ -1,17 +1,4 @@
-"""Micro-benchmarks of the sender-driven schemes, with their registered defaults.
-
-- **Convergence.** Two and four flows to one receiver start one after another, a phase apart, and stop in reverse order:
-  their sizes correspond to equal shares of 90% of the link. Jain's index covers the second half of each phase after a
-  join, the queue all of these halves.
-- **Incast.** 8 and 32 (paper scale: also 256 and 1,000) messages of 64 kB at once; completion times relative to the
-  link's transmission time for all of them.
-- **RTT fairness.** Two long flows whose links differ in delay by ten: near over far goodput.
-- **Two bottlenecks**, as in RCC's figure 1: flow 1 shares a link with flow 2 and the last hop with flow 3; max-min
-  gives each half of the link.
-
-Assumed: links of 25 Gb/s and 1 us (2 us with two bottlenecks), phases of 2 ms (paper scale: 20 ms), switches with 2 MB
-of buffer plus 200 kB for each port.
-"""
+"""Micro-benchmarks of the sender-driven schemes, with their registered defaults."""
 
 from rdmacc.probes import Probe
 from ..api import *
@@ -86,8 +73,6 @@ def _lost_with_pfc(rows: pd.DataFrame) -> Measured:
 @register_experiment
 class SenderSchemes(Experiment):
     name = "micro.senders"
-    title = "Sender-driven schemes"
-    description = "Micro-benchmarks: convergence, incast, RTT fairness and two bottlenecks, one row a scheme"
     is_wide = True
     claims = (
         claim("micro-senders-1a", measure=_lost_with_pfc, band=Exactly(0)),

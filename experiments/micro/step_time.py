@@ -1,12 +1,4 @@
-"""The time of a training step with a second job, a failed link, other placements and schemes.
-
-Llama-7B on 64 GPUs: 8 nodes of 8 GPUs, tensor parallel within a node and data parallel among the nodes, a NIC of
-400 Gb/s for each, two nodes on a leaf switch, half as many links up as down. The notebook ``step_time.ipynb`` describes
-each run. At quick scale the model has two layers of a quarter of the width.
-
-A link from the first leaf fails in the backward pass, and routes change 200 us later. Runs without this link from the
-start, and with other paths (another ECMP seed), separate the cost of the failure from the effect of new paths.
-"""
+"""The time of a training step with a second job, a failed link, other placements and schemes."""
 
 from __future__ import annotations
 
@@ -58,8 +50,6 @@ def _without(rows: pd.DataFrame) -> pd.Series[float]:
 @register_experiment
 class StepTimes(Experiment):
     name = "micro.step_time"
-    title = "What a training step's time depends on"
-    description = "Micro-benchmarks: a step of Llama-7B with a second job, a failed link, other paths or spraying"
     is_wide = True
     claims = (
         claim("micro-step-time-1a", measure=_sprayed, band=Each(MoreThan(1.0), of="change")),

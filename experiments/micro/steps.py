@@ -1,10 +1,4 @@
-"""A step of 64 GPUs by packets and by `rdmacc.models.MaxMin`: Llama-7B, data parallel, at full size.
-
-64 NICs of 400 Gb/s on 8 leaves and 8 spines, 500 ns a link, DCQCN with packets of 4096 B. Two machines: *flat* has one
-GPU a node, and rings of 64; *8 x 8* has nodes of 8 GPUs with an inner network of 400 GB/s, GPU i of every node on leaf
-i, and a hierarchical all-reduce. The bundled table has the packet-hops of each; ``docs/background/speed.md`` has the
-time and memory that they take. At quick scale the model has one layer of an eighth of the width.
-"""
+"""A step of 64 GPUs by packets and by `rdmacc.models.MaxMin`: Llama-7B, data parallel, at full size."""
 
 from rdmacc.models.max_min import fair_times
 from rdmacc.schemes import scheme
@@ -28,8 +22,6 @@ def _work(machine: str, scale: str) -> pd.DataFrame:
 @register_experiment
 class TrainingSteps(Experiment):
     name = "micro.steps"
-    title = "A training step on 64 GPUs"
-    description = "Micro-benchmarks: a step of Llama-7B on 64 GPUs, by packets and by max-min fair sharing"
     is_wide = True
     panels = (Bars("step", _LOOKS, by="quantity", over="machine", unit="ms", label="time"),)
     claims = (

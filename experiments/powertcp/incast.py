@@ -1,12 +1,4 @@
-"""PowerTCP: incasts meet a long flow on the network of ns3-datacenter, including issue #8's; four flows share a link.
-
-h0 sends to h16 in its rack; after 1 ms others join together. "10:1, short": 10 of the rack, 64 kB each, a choice of
-ours, as we only have an abstract; "10:1, long": the same with endless flows, and "255:1": also 2.8 kB from every other
-host, both as in flow-burstExp-256.txt. "96:1, long": issue #8's endless flows from 96 hosts of the other racks, on the
-two pods of topology.txt. "Share": four long flows start 1 ms apart (there, 100 ms), and their goodput counts from 50 to
-100 ms (quick: 10 to 20). The queue counts as settled 200 us after the start of the incast. The first runs were on one
-switch, with a base RTT of 4.5 us and the parameters of HPCC's simulator, and measured shares sooner.
-"""
+"""PowerTCP: incasts meet a long flow on ns3-datacenter's network, issue #8's among them; four flows share a link."""
 
 from ..api import *
 from .setup import LOOKS, fabric, scheme_of
@@ -39,8 +31,6 @@ def own(rows: pd.DataFrame, quantity: str, *cases: str) -> dict[str, float]:
 @register_experiment
 class Incast(Experiment):
     name = "powertcp.incast"
-    title = "Incasts of 10:1, 255:1 and 96:1, and four flows"
-    description = "PowerTCP: incasts meet a long flow, issue #8's among them; four flows share a link"
     seeding = Seeding.NONE
     claims = (
         claim("powertcp-i-1", measure=lambda rows: own(rows, "delivered", *TEN), band=Each(AtLeast(0.9), of="case")),

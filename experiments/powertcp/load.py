@@ -1,12 +1,4 @@
-"""PowerTCP under web search at 60%, as in the abstract and in issue #21 of ns3-datacenter.
-
-The network and the schemes are those of `powertcp.setup`. The load is that of the racks' uplinks, which carry a quarter
-of the hosts' rate (4:1). "Paper": any two of the 256 hosts. "Issue": script-workload.sh as called there. Its LEAF_COUNT
-is 2 by default, and a host sends to its own rack and later ones: hosts of rack 0 to racks 0 and 1, those of rack 1 to
-rack 1, each as much as would load the uplinks to 60% if all crossed them. Messages arrive for 12 ms, in the issue's
-runs for 40 (quick: 2, on two pods), there for 9 s; those of the first quarter do not count. "Short" is assumed to be
-below 10 kB, as the abstract gives no size. The tail is the 99th percentile (a run has too few short messages for 99.9).
-"""
+"""PowerTCP under web search at 60%, as in the abstract and in issue #21 of ns3-datacenter."""
 
 from ..api import *
 from .setup import LOOKS, fabric, scheme_of
@@ -38,10 +30,6 @@ def lower(rows: pd.DataFrame, *others: str) -> dict[str, float]:
 @register_experiment
 class Load(Experiment):
     name = "powertcp.load"
-    title = "Web search"
-    description = (
-        "PowerTCP: tail completion times of short messages of web search at 60%, in the paper's and issue #21's set-up"
-    )
     seeding = Seeding.POOLED
     claims = (
         claim("powertcp-l-1", measure=lambda rows: lower(rows, "DCQCN", "TIMELY"),

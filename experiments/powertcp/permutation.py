@@ -1,12 +1,4 @@
-"""PowerTCP in a permutation: each host of a rack sends to one of the next rack.
-
-Neither the abstract nor the PowerTCP scripts of ns3-datacenter have a permutation. This is the "permutation demand
-matrix" of its ABM and Reverie, in which rack i sends to rack i + 1: one message of 4 MB per host (quick: 0.4 MB on two
-pods, from half of a pod's hosts to the other half) to a random host, on network and schemes of `powertcp.setup`.
-Uplinks are 4:1, so rates depend on which flows share one: a rate is compared with the max-min fair one on the same
-paths (`rdmacc.models.MaxMin`). Queues are those of the 16 uplinks, from 1 ms until a tenth of the messages has
-finished.
-"""
+"""PowerTCP in a permutation: each host of a rack sends to one of the next rack."""
 
 from rdmacc.models.max_min import fair_times
 from ..api import *
@@ -31,8 +23,6 @@ def of(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
 @register_experiment
 class Permutation(Experiment):
     name = "powertcp.permutation"
-    title = "A permutation of racks"
-    description = "PowerTCP: rates, queues and completion times when each host sends to one of the next rack"
     seeding = Seeding.POOLED
     claims = (
         claim("powertcp-p-1", measure=lambda rows: of(rows, "rate")["PowerTCP"], band=AtLeast(0.9)),

@@ -1,10 +1,4 @@
-"""RCC at 320 hosts: other readings of the baselines' parameters and of RCC, compared. Setup: `fat_tree`.
-
-V-A gives the baselines "the parameters suggested in the corresponding papers", which are ambiguous: DCQCN's timers
-differ from those of the simulator that RCC is based on, TIMELY's steps are for 10 Gb/s, ExpressPass suggests two
-initial rates. The figures run one reading of each; this experiment runs the others, for the web search workload at one
-load.
-"""
+"""RCC at 320 hosts: other readings of the baselines' parameters and of RCC, compared. Setup: `fat_tree`."""
 
 from __future__ import annotations
 
@@ -53,8 +47,6 @@ def _draw_ours(quantity: str, ax: Axes, rows: pd.DataFrame) -> None:
 @register_experiment
 class Baselines(FatTreeFigure):
     name = "rcc.baselines"
-    title = "Other readings of the baselines, and of RCC"
-    description = "average FCT at 320 hosts, web search: the figures' schemes, and other readings of them"
     claims = (
         claim("rcc-b-1a", measure=lambda rows: 1 - _ratios(rows, "Homa", "homa")["Homa, ECMP"], band=AtLeast(0.05),
               direction=MoreThan(0)),

@@ -1,8 +1,4 @@
-"""RCC, figure 1: DCQCN and TIMELY with two bottlenecks.
-
-Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at 0, 100 and 200 ms; the run ends at
-300 ms. Quick scale is ten times as fast, but DCQCN's timers are unchanged.
-"""
+"""RCC, figure 1: DCQCN and TIMELY with two bottlenecks."""
 
 from ..api import *
 from .fat_tree import DCQCN, OTHER_DCQCN
@@ -45,8 +41,6 @@ def _against_dcqcn(rows: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure1(MultiBottleneck):
     name = "rcc.fig1"
-    title = "Performance of DCQCN and TIMELY in a multi-bottleneck topology"
-    description = "RCC, figure 1: DCQCN and TIMELY with a bottleneck in the network and one at the last hop"
     seeding = Seeding.POOLED
     schemes, seeds = (OTHER_DCQCN, "timely", DCQCN), 3
     starts_ms, end_ms, quick = (0, 100, 200), 300, 10

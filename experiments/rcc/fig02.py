@@ -1,9 +1,4 @@
-"""RCC, figure 2: the framework, drawn from the implementation.
-
-An arrow means that a function of one block calls one of the other, or writes the header that the other reads; both are
-found in the functions' code. The handlers alone take the paths of algorithm 1: in each case, one of three flows has
-samples on time or late, while its last hop is busy or not.
-"""
+"""RCC, figure 2: the framework, drawn from the implementation."""
 
 from types import FunctionType, ModuleType
 
@@ -107,8 +102,6 @@ def _modules(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure2(Experiment):
     name = "rcc.fig2"
-    title = "The overview of RCC framework"
-    description = "RCC, figure 2: the framework, drawn from the implementation; every path of algorithm 1 walked"
     seeding = Seeding.NONE
     claims = (
         claim("rcc-f2-1a", measure=_modules,

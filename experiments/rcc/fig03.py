@@ -1,9 +1,4 @@
-"""RCC, figure 3: the PID controller, drawn from the implementation and run step by step.
-
-The diagram has the preset's gains. In addition, one flow's handlers alone see a delay that rises from its target to 2
-us above it, stays there, and falls below. Their u and windows are compared with equations (2) to (5), with the memory
-of equation (4) as printed and without it ("pd"), rdmacc's default, because Table I has no room for u.
-"""
+"""RCC, figure 3: the PID controller, drawn from the implementation and run step by step."""
 
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from ..api import *
@@ -66,8 +61,6 @@ def _memory(table: pd.DataFrame) -> dict[str, Any]:
 @register_experiment
 class Figure3(Experiment):
     name = "rcc.fig3"
-    title = "Structure of PID-based congestion control"
-    description = "RCC, figure 3: the PID's structure with the preset's gains, and its handlers beside its equations"
     seeding = Seeding.NONE
     claims = (
         claim("rcc-f3-1a", measure=_off_equations,

@@ -1,8 +1,4 @@
-"""RCC, figure 4: the phase margin over both gains, by equation (12).
-
-Each point is a logarithmic grid over the box that section IV recommends, without feedback delay as in the paper or with
-one RTT; another one is wider, with negative margins. `rcc.map` compares it with packets.
-"""
+"""RCC, figure 4: the phase margin over both gains, by equation (12)."""
 
 from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface, draw_margins, share_above
 from ..api import *
@@ -55,8 +51,6 @@ def _acceptable(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure4(Experiment):
     name = "rcc.fig4"
-    title = "Phase margin as a function of parameters K_p and K_d"
-    description = "RCC, figure 4: the phase margin of equation (12) over both gains, and the box that the paper advises"
     seeding = Seeding.NONE
     claims = (
         claim("rcc-f4-1", measure=_default, band=MoreThan(ACCEPTABLE)),

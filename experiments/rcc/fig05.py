@@ -1,10 +1,4 @@
-"""RCC, figure 5: four flows join a last hop one after another, then leave.
-
-Four senders and a receiver behind one link of 100 Gb/s (`rdmacc.topology.rcc_dumbbell`). A flow starts every 100 ms;
-sizes are 4.4, 2.2, 1.1 and 0.27 GB (V-B-1), at quick scale a hundredth, as are intervals. Goodput and Jain's index are
-over 1 ms (quick: 20 us). A scheme has converged when all paces are within 5% of their fair share: 1/N of the line, or
-of its target of 95% for HPCC. RTTs count from the start of a flow or from the arrival of its last packet.
-"""
+"""RCC, figure 5: four flows join a last hop one after another, then leave."""
 
 from ..api import *
 from .setup import *
@@ -100,8 +94,6 @@ def _completion(rows: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure5(Experiment):
     name = "rcc.fig5"
-    title = "Fast convergence and fairness"
-    description = "RCC, figure 5: four flows of up to 4.4 GB join one last hop and leave it, under RCC and HPCC"
     is_wide = True
     claims = (
         claim("rcc-f5-1",

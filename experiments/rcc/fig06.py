@@ -1,7 +1,4 @@
-"""RCC, figure 6: goodput and completion times of an incast of 1,000, under RCC and HPCC.
-
-Setup and assumptions: `rdmacc.experiments.rcc.incast`.
-"""
+"""RCC, figure 6: goodput and completion times of an incast of 1,000, under RCC and HPCC."""
 
 from ..api import *
 from .incast import *
@@ -43,8 +40,6 @@ def _last(rows: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure6(IncastFigure):
     name = "rcc.fig6"
-    title = "Goodput and FCT in the Incast scenario"
-    description = "RCC, figure 6: 1,000 senders of 200 KB beside a long flow, under RCC and HPCC"
     claims = (
         claim("rcc-f6-1", measure=_goodput, band=All(_RATE, {"HPCC over RCC": Within(1, by=0.05)}),
               direction=All(_RATE)),

@@ -1,8 +1,4 @@
-"""RCC, figure 7: the queue of an incast of 1,000, under RCC and HPCC, and what the figure must omit.
-
-Setup and assumptions: `rdmacc.experiments.rcc.incast`. Flows that start at line rate (III-B) fill any buffer: 1,000
-first windows are 150 MB. HPCC keeps a queue of 900 KB in its steady phase, since no window can be below a packet.
-"""
+"""RCC, figure 7: the queue of an incast of 1,000, under RCC and HPCC, and what the figure must omit."""
 
 from rdmacc.experiments.rcc.fig06 import HPCC, RCC, RCC_TOGETHER
 from ..api import *
@@ -51,8 +47,6 @@ def _line_rate(rows: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure7(IncastFigure):
     name = "rcc.fig7"
-    title = "Queuing length under Incast scenario"
-    description = "RCC, figure 7: the last hop's queue in an incast of 1,000; from line rate, and in the steady phase"
     claims = (
         claim("rcc-f7-1",
               measure=lambda rows: Measured(

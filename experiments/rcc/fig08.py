@@ -1,10 +1,4 @@
-"""RCC, figure 8: two flows on the testbed, with congestion at the last hop and in the network. Simulation only.
-
-`rdmacc.topology.rcc_testbed`: two leaves and a switch above, links of 25 Gb/s, base RTT of 12 us. Both senders send to
-one receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are shown in the plot.
-Assumed: both flows start together; in a second pair of runs the second flow starts a quarter later. Goodput is over 100
-us, queues on the path are sampled every microsecond; the steady state is the second half of the time with both flows.
-"""
+"""RCC, figure 8: two flows on the testbed, with congestion at the last hop and in the network. Simulation only."""
 
 from ..api import *
 from .setup import *
@@ -41,8 +35,6 @@ _NEAR = Each(Within(PUBLISHED_BPS, share=0.05), "flow")
 @register_experiment
 class Figure8(Experiment):
     name = "rcc.fig8"
-    title = "Testbed experiments (simulation only)"
-    description = "RCC, figure 8: two flows at 25 Gb/s, congested at the last hop or in the network; simulation only"
     is_wide = True
     grid = MappingProxyType({"columns": 4, "size": (3.3, 2.5), "sharex": True, "sharey": "row",
                              "legend": "outside lower center"})  # fmt: skip

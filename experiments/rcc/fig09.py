@@ -1,7 +1,4 @@
-"""RCC, figure 9: average FCT under four workloads. Setup: `rdmacc.experiments.rcc.fat_tree`.
-
-The caption of the paper's figure: average FCT achieved by each scheme, over the link load (V-D-1).
-"""
+"""RCC, figure 9: average FCT under four workloads. Setup: `rdmacc.experiments.rcc.fat_tree`."""
 
 from ..api import *
 from .fat_tree import *
@@ -59,8 +56,6 @@ _EVERY = _all(WORKLOADS)
 @register_experiment
 class Figure9(FatTreeFigure):
     name = "rcc.fig9"
-    title = "Average FCT under four workloads"
-    description = "average FCT over the load at 320 hosts: RCC and five schemes, four workloads"
     claims = (
         claim("rcc-f9-1", measure=partial(by_scheme, quantity="all mean", name="web_search"),
               band=_reduced("web_search"), direction=LOWER_AT_SOME_LOAD, needs=_all(["web_search"])),

@@ -54,8 +54,6 @@ class Breakdown(FatTreeFigure):
 @register_experiment
 class Figure10(Breakdown):
     name = "rcc.fig10"
-    title = "FCT breakdown by flow size, web search"
-    description = "average and 99th percentile FCT of short and of long flows, web search: RCC and five schemes"
     number = 10
     workload = _NAME
     claims = (

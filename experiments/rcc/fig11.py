@@ -12,8 +12,6 @@ _claim = partial(claim, direction=LOWER_ON_AVERAGE, needs=cases(SCHEMES, [_NAME]
 @register_experiment
 class Figure11(Breakdown):
     name = "rcc.fig11"
-    title = "FCT breakdown by flow size, data mining"
-    description = "average and 99th percentile FCT of short and of long flows, data mining: RCC and five schemes"
     number = 11
     workload = _NAME
     claims = (

@@ -1,13 +1,4 @@
-"""RCC, figure 12: unsynchronised clocks, and the number of late samples that mean congestion.
-
-Setup and assumptions: `rdmacc.experiments.rcc.incast`. RCC-async's samples have a random error of up to +-0.5 us
-(III-G); a sample is late from 2.4 us on. Algorithm 1 uses samples only while the last hop is not busy (line 10), so
-never if shares add up to the whole link; and with a floor, a PID window is not below a share of less than a packet. The
-reading with 99% of the link has no floor, and jitter of 3 us.
-
-In addition there is an incast in which samples matter: 50 senders of 1 MB, whose shares are three packets, carried in
-the requests. Jitter from 0 to 4 us and n from 1 to 5 are swept.
-"""
+"""RCC, figure 12: unsynchronised clocks, and the number of late samples that mean congestion."""
 
 from rdmacc.experiments.rcc.incast import FEW, REQUEST, IncastCase, IncastFigure, mean, points_in, together
 from ..api import *
@@ -80,10 +71,6 @@ _ALIKE = {"highest above the lowest": AtMost(0.03)}
 @register_experiment
 class Figure12(IncastFigure):
     name = "rcc.fig12"
-    title = "The impact of time jitter and parameter n on RCC"
-    description = (
-        "RCC, figure 12: an incast with jitter in the delay, with n = 1, and with the controller at the sender"
-    )
     claims = (
         claim("rcc-f12-1", measure=partial(_ratio, "rcc-async", "rcc"), band=Between(0.9, _LOWER.high),
               direction=_LOWER),

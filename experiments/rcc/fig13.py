@@ -17,8 +17,6 @@ _claim = partial(claim, direction=LOWER_AT_SOME_LOAD, needs=cases(VARIANTS, [_NA
 @register_experiment
 class Figure13(FatTreeFigure):
     name = "rcc.fig13"
-    title = "RCC deep dive in web search workload"
-    description = "FCT over the load, web search: RCC, RCC-PID and RCC-EWA"
     claims = (
         _claim("rcc-f13-1", measure=partial(_below, quantity="all mean"), band=_SIZES),
         _claim("rcc-f13-2", measure=partial(_below, quantity="all mean"), band=Each(Each(MoreThan(0), "load")),

@@ -1,8 +1,4 @@
-"""RCC, figure 14: the contributions of explicit windows and PID, with two bottlenecks.
-
-Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at 0, 200 and 300 ms (V-E-3); the run ends
-at 400 ms. Quick scale is fifty times as fast. Crosses are RCC's own verdicts on the place of congestion.
-"""
+"""RCC, figure 14: the contributions of explicit windows and PID, with two bottlenecks."""
 
 from ..api import *
 from .multi_bottleneck import *
@@ -80,8 +76,6 @@ _SHORT_QUEUE = {"longest queue over the target": AtMost(2)}
 @register_experiment
 class Figure14(MultiBottleneck):
     name = "rcc.fig14"
-    title = "RCC deep dive with multi-bottleneck topology"
-    description = "RCC, figure 14: RCC, RCC-PID and RCC-EWA with two bottlenecks, and the congestion that they detect"
     schemes = SCHEMES
     starts_ms, end_ms, quick = (0, 200, 300), 400, 50
     claims = (

@@ -1,12 +1,4 @@
-"""RCC: where the PID starts to oscillate in packets, and why before its discrete loop.
-
-K_d is swept at K_p = 1e4; setup and assumptions: `rdmacc.experiments.rcc.loops`, two flows. In the discrete loop of
-`RccLoop`, a window has its full effect on the next sample. In packets, the sample that triggers an update belongs to
-the first packet sent under the last window. If that window was smaller, the sender was silent until enough was
-acknowledged, so that packet finds the shorter queue; if it was larger, it is the first one to add to the queue, and
-finds the old one. So increases have an effect one round later than decreases. The figure also has the recursion with
-that delay, and with sample errors of half a packet.
-"""
+"""RCC: where the PID starts to oscillate in packets, and why before its discrete loop."""
 
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, recursion
 from rdmacc.models.rcc_stability import RccLoop
@@ -71,8 +63,6 @@ _LATE = "recursion with late increases over packets"
 @register_experiment
 class Limits(Experiment):
     name = "rcc.limits"
-    title = "Where the PID begins to oscillate"
-    description = "RCC: the swing of the queue over K_d, in packets and by recursion, and the delay that explains both"
     seeding = Seeding.NONE
     is_wide = True
     claims = (

@@ -1,11 +1,4 @@
-"""RCC's control theory against packets: over both gains, the margin as contours, the queue's oscillation as colour.
-
-The paper has no such figure: it computes margins (figure 4) and simulates one pair of gains. Setup and assumptions:
-`rdmacc.experiments.rcc.loops`, two flows for 10 ms (quick: 4 ms), one update in each round trip. The fluid model (6) to
-(9) is integrated as printed and with one RTT of feedback delay, from 5% above its equilibrium, for 2 ms (quick: 1 ms).
-A prediction is right if a loop called stable has a calm queue, or an unstable one does not. Packets also count as
-unsteady if they leave 3% of the link idle, because collapsing windows leave no queue to oscillate.
-"""
+"""RCC's control theory against packets: over both gains, the margin as contours, the queue's oscillation as colour."""
 
 from rdmacc.experiments.rcc.fig04 import ACCEPTABLE
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, swing
@@ -82,8 +75,6 @@ def _negative(table: pd.DataFrame) -> Measured:
 @register_experiment
 class RccMap(Experiment):
     name = "rcc.map"
-    title = "Phase margin and oscillation over both gains"
-    description = "RCC beyond figure 4: where the margin is negative, does the queue oscillate? Fluid model and packets"
     seeding = Seeding.NONE
     claims = (
         claim("rcc-m-1a", measure=_negative,

@@ -1,10 +1,4 @@
-"""RCC, figure 13 on a fabric with links of half the rate, so each tier is oversubscribed by 2.
-
-As we read V-A, the paper's fat tree is non-blocking, so long queues only form at last hops. RCC's window there is at
-most RCC-EWA's, so the PID gains little; it matters if the fabric is the bottleneck. V-A does not give the number of
-pods, so the fabric may well be oversubscribed. Loads of 30, 40 and 50% of the hosts' links fill
-about 57, 76 and 95% of the ToRs' uplinks. Setup: `rdmacc.experiments.rcc.fat_tree`.
-"""
+"""RCC, figure 13 on a fabric with links of half the rate, so each tier is oversubscribed by 2."""
 
 from ..api import *
 from .fat_tree import *
@@ -42,8 +36,6 @@ def _claim(id: str, quantity: str) -> Claim:
 @register_experiment
 class Oversubscribed(FatTreeFigure):
     name = "rcc.oversubscribed"
-    title = "RCC deep dive on an oversubscribed fabric"
-    description = "slowdown and FCT, web search, 2:1 fabric: RCC, RCC-PID and RCC-EWA"
     claims = (
         _claim("rcc-o-1a", "all slowdown"),
         _claim("rcc-o-2a", "short slowdown"),

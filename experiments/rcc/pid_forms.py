@@ -1,10 +1,4 @@
-"""RCC's PID, read in different ways: equation (4) with and without its memory, and the meaning of "RTT".
-
-Setup and assumptions: `rdmacc.experiments.rcc.loops`; 2 to 16 flows through one link. Equation (4) is run as printed
-and without u(t - 1), with an update per current RTT, as in the fluid model, or per base RTT, as with table I's timer.
-*One way*: the paper measures one-way delays (III-B), yet its 12 us and 13.2 us are round trips of its network. One-way
-values, 6 us and 6.6 us, halve the queue at the threshold and at the target, which equals halving delta.
-"""
+"""RCC's PID, read in different ways: equation (4) with and without its memory, and the meaning of "RTT"."""
 
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue
 from ..api import *
@@ -63,10 +57,6 @@ _BROKEN = AnyOf({"Jain": LessThan(_JAIN), "use": LessThan(_USE), "mean queue": M
 @register_experiment
 class PidForms(Experiment):
     name = "rcc.readings"
-    title = "The PID by how equation (4) is read"
-    description = (
-        "RCC: equation (4) as printed and without its memory, for 2 to 16 flows; round trips or one-way delays"
-    )
     seeding = Seeding.NONE
     is_wide = True
     claims = (

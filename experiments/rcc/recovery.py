@@ -1,16 +1,4 @@
-"""RCC, figure 13: a PID whose windows recover, and Homa with a receiver that accepts packets only in order.
-
-*RCC.* Under the PID a window grows by 1% per round trip, so a flow judged congested is slow until it ends. Here a
-window below its share also grows by a third of the share in each base RTT with a delay below its target, so it recovers
-within three. No equation says so; this tests whether the gains of V-A are the reason why RCC is not ahead of RCC-EWA.
-It runs on the paper's fabric at a load of 50%, and at 30% on one of half the rate, where the PID matters.
-
-*Homa.* "Since the core packet spraying scheme likely incurs packet reordering, it is not well-supported in RDMA
-networks" (VI). Here its receiver drops out-of-order packets, as a NIC with go-back-N does, requests each missing packet
-once, and the sender goes back to it. One seed, until 30 ms; unfinished flows count with that time.
-
-Web search. Setup: `rdmacc.experiments.rcc.fat_tree` and `oversubscribed`.
-"""
+"""RCC, figure 13: a PID whose windows recover, and Homa with a receiver that accepts packets only in order."""
 
 from rdmacc.experiments.rcc.fat_tree import FatTreeCase, FatTreeFigure, scheme_for, sizes_of
 from rdmacc.experiments.rcc.oversubscribed import FabricCase
@@ -79,8 +67,6 @@ _OWN = (
 @register_experiment
 class Recovery(FatTreeFigure):
     name = "rcc.recovery"
-    title = "Windows that come back; Homa in order"
-    description = "average FCT, web search: RCC whose windows under the PID come back, Homa with a go-back-N receiver"
     claims = (
         claim("rcc-r-1a", measure=_below_ewa, band=At(BACK, Part(0.19)), direction=At(BACK, MoreThan(0))),
         claim("rcc-r-2a", measure=lambda rows: _times(rows, "rcc", "1:1", BACK) / _times(rows, "rcc-ewa", "1:1"),

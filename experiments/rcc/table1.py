@@ -72,10 +72,6 @@ _EACH = All({name: Exactly(size) for name, (*_, size) in LISTED.items()} | {"lis
 @register_experiment
 class Table1(Experiment):
     name = "rcc.table1"
-    title = "State variables of RCC"
-    description = (
-        "RCC, table I: 52 bytes for each connection, counted in the records, and what algorithm 1 needs besides"
-    )
     seeding = Seeding.NONE
     panels = (Listing(columns=_COLUMNS, cells=_cells),)
     grid = MappingProxyType({"size": (9, 4.2)})

@@ -1,11 +1,4 @@
-"""RCC: gains tuned by phase margin for other networks, tested in packets.
-
-`rdmacc.models.tune` gives the fastest gains with a phase margin for a base RTT, with K_p a tenth of K_d: for the
-paper's margin of 39.8 degrees without feedback delay, and for 40 degrees with one RTT of delay. The paper's gains are
-for 12 us. Setup and assumptions: `rdmacc.experiments.rcc.loops`; two flows, equation (4) as printed and without u(t -
-1), an update per RTT, for 800 RTTs (quick: 250); then a third flow joins for the same time. Settling is from its start
-until the queue is back between empty and twice its target.
-"""
+"""RCC: gains tuned by phase margin for other networks, tested in packets."""
 
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, swing, target_bytes
 from rdmacc.models.rcc_stability import RccLoop, tune
@@ -57,8 +50,6 @@ _RATIO = "over that without the delay in mind"
 @register_experiment
 class Tuned(Experiment):
     name = "rcc.tuned"
-    title = "Gains tuned by the phase margin, in packets"
-    description = "RCC: gains tuned for a margin with and without feedback delay, at base RTTs of 4, 12 and 40 us"
     seeding = Seeding.NONE
     is_wide = True
     grid = MappingProxyType({"size": (4.2, 3.2), "sharey": True, "legend": "outside lower center"})

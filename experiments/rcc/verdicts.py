@@ -1,14 +1,4 @@
-"""RCC's verdicts if every queue is at the last hop: how many flows still come under the PID.
-
-In figure 13 RCC is ahead of RCC-EWA. Here the PID should have no effect. Assumed: 32 hosts around one switch, without
-links inside the network; links of 100 Gb/s, a base RTT of 12 us; web search traffic as on the fat tree
-(`rdmacc.experiments.rcc.fat_tree`). A flow once judged congested in the network stays under the PID until it ends
-(algorithm 1, line 6). RCC-EWA has the same flows.
-
-The paper takes n = 3 samples in a row, and says "upon receiving a packet"; three packets take 0.25 us, while B_R is a
-mean over 12 us. It may also mean three round trips, since table I has an "RTT update timer": that reading takes one
-sample per base RTT, n = 3, and n = 100 packets, eight microseconds at line rate, is close to it.
-"""
+"""RCC's verdicts if every queue is at the last hop: how many flows still come under the PID."""
 
 from rdmacc.workload import SIZES
 from ..api import *
@@ -58,8 +48,6 @@ _FEW = f"{AS_PUBLISHED}, at the least"
 @register_experiment
 class Verdicts(Experiment):
     name = "rcc.verdicts"
-    title = "Verdicts where every queue is at the last hop"
-    description = "RCC around one switch: flows judged congested in the network, and what that costs them"
     seeding = Seeding.POOLED
     claims = (
         claim("rcc-v-1a", measure=partial(_by_load, "false verdicts"), band=Each(AtMost(0.1), "load")),

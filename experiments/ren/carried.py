@@ -1,13 +1,4 @@
-"""REN, figures 15 to 18: the load that the core carries, and REN's gains at 0.7 under a lasting load.
-
-Those figures send 5,000 messages and measure all of them. If a few messages have most of the bytes, these are still
-active when the last message starts, so the core never carries the offered load. The usual remedy is to send for longer
-and to measure the middle: here, at a load of 0.7, three times as many messages, of which those that start in the middle
-third count; the first third fills the network, the last one keeps it full.
-
-The load is measured on the ports from ToR to core switches while messages arrive, in the middle third of that time for
-the longer runs; it counts all bytes on the wire. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
-"""
+"""REN, figures 15 to 18: the load that the core carries, and REN's gains at 0.7 under a lasting load."""
 
 from rdmacc.experiments.ren.gains import gain
 from ..api import *
@@ -119,8 +110,6 @@ _LOWER = tuple(Length("ren", name, 1, load) for name in WORKLOADS for load in LO
 @register_experiment
 class Carried(CaseFigure):
     name = "ren.carried"
-    title = "The load that is carried"
-    description = "The load that the core carries, and REN's gains at 0.7 once that load lasts"
     seeds = 1
     claims = (
         claim("ren-x-5a", measure=partial(_carried, 1), band=_LASTS, needs=_ALL),

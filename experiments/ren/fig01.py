@@ -12,8 +12,6 @@ def _counts(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 @register_experiment
 class Figure1(WorkedExample):
     name = "ren.fig1"
-    title = "Queue backlog issue"
-    description = "REN, figure 1: grants put back in flight what they acknowledge, so a queue stays"
     example = QUEUE
     schemes = ("traditional",)
     top, level, more = 5, 2, " (dotted: as in the paper)"

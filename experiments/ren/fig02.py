@@ -13,8 +13,6 @@ def _used(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 @register_experiment
 class Figure2(WorkedExample):
     name = "ren.fig2"
-    title = "Under-utilization issue"
-    description = "REN, figure 2: when one flow has ended, the other one keeps its 3 packets of 5"
     example = GAP
     schemes = ("traditional",)
     parts = MappingProxyType({"packets": "sent by S0 in each round"})

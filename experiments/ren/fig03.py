@@ -128,8 +128,6 @@ def _mark_lost(ax: Axes, _: pd.DataFrame) -> None:
 @register_experiment
 class Figure3(Bursts):
     name = "ren.fig3"
-    title = "Comparison of different protocols"
-    description = "REN, figure 3: two bursts join a flow at 10 Gb/s and leave; also under each reading of the marks"
     grid = MappingProxyType({"columns": 3, "size": (3.6, 1.8), "sharex": "col"})
     more = ", 10 Gb/s, one of several runs (dotted: 64 KB; yellow: 20-30% lost; grey: the link)"
     claims = (

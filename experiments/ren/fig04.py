@@ -1,8 +1,4 @@
-"""REN, figure 4: its architecture, drawn from the objects that run.
-
-Boxes and handlers are from the preset's scheme. Calling its handlers shows the role of each part: the switch marks a
-packet if others wait behind it, the receiver copies each mark, the sender answers with 0, 1 or 2 packets.
-"""
+"""REN, figure 4: its architecture, drawn from the objects that run."""
 
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet, parts_of
@@ -35,8 +31,6 @@ def _places(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure4(Experiment):
     name = "ren.fig4"
-    title = "Architecture"
-    description = "REN, figure 4: switch, receiver and sender, drawn from the objects that run"
     seeding = Seeding.NONE
     claims = (
         claim("ren-f4-a", measure=_roles,

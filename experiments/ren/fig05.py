@@ -38,8 +38,6 @@ def _readings(table: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure5(WorkedExample):
     name = "ren.fig5"
-    title = "Mitigate queue buildup"
-    description = "REN, figure 5: two of four grants are marked, let no packet go, and the queue is gone"
     example = replace(QUEUE, early_ps=1)
     schemes = ("traditional", "ren", "ren-outstanding", "ren-packet", "ren-literal")
     parts = MappingProxyType({"queue": "waiting at S0 at the end of each round", "packets": "sent by S0 in it"})

@@ -20,8 +20,6 @@ def _filled(table: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure6(WorkedExample):
     name = "ren.fig6"
-    title = "Improve link utilization"
-    description = "REN, figure 6: two packets keep the mark of an idle link, and 3 packets become 5"
     example = GAP
     schemes = ("traditional", "ren", "ren-outstanding", "ren-packet", "ren-literal")
     top, level, more = 7.6, 5, " (sampled in round 2, marked in 3; dotted: the link)"

@@ -1,9 +1,4 @@
-"""REN, figure 7: the mark of the most congested link reaches the receiver.
-
-The three switches of the figure, each a separate port (`rdmacc.experiments.ren.lone_port`), reproduce the drawn marks:
-S0 and S1 find no gap in front of some packets, S2 has one packet too many. The paper does not say when P4 becomes 01,
-and does not describe the other traffic: here S0 only finds a gap in front of P2 and P3, as S1's drawing requires.
-"""
+"""REN, figure 7: the mark of the most congested link reaches the receiver."""
 
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet
 from rdmacc.interface import QueuePair
@@ -58,8 +53,6 @@ def _lattice(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure7(Experiment):
     name = "ren.fig7"
-    title = "ECN marking"
-    description = "REN, figure 7: along a path 10 wins over 01, and 01 over 00"
     seeding = Seeding.NONE
     claims = (
         claim("ren-f7-1", measure=_as_drawn,

@@ -1,9 +1,4 @@
-"""REN, figure 8: a flow takes free bandwidth, by equations (5) and (6) and in packets.
-
-The equations, and one flow on the dumbbell of 2.3 that starts with a share of the bandwidth-delay product in flight, as
-if others had left. Under REN a port marks at the end of a sampling period, and the mark returns a round trip later, so
-packets lag the equations by a constant number of rounds.
-"""
+"""REN, figure 8: a flow takes free bandwidth, by equations (5) and (6) and in packets."""
 
 from rdmacc.models.ren import rate_per_round, rounds_to_full
 from rdmacc.models.ren_figures import RenRate
@@ -64,8 +59,6 @@ def _rounds(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 @register_experiment
 class Figure8(Experiment):
     name = "ren.fig8"
-    title = "REN vs. Traditional receiver-driven protocol"
-    description = "REN, figure 8: rate over time from a share of the link, equations and packets"
     claims = (
         claim("ren-f8-1",
               measure=lambda table: {f"{one:g} C": scalar(table, _MODEL, f"rounds from {one:g} C") for one in VECTORS},

@@ -1,15 +1,4 @@
-"""REN, figure 9: queue and utilisation under random arrivals and departures, equations (1) to (9) and packets.
-
-The equations (`rdmacc.models.ren_figures`, which lists the open choices), and packets with the same arrivals and
-departures in each trial: flows at line rate through one link of 40 Gb/s with a round trip of 10 us, each from a
-different host. A flow leaves when its host's link fails. (a) Flows arrive at the start of a round. (b) F flows share
-the link without a queue; with packets of 150 bytes, a flow's share of the bandwidth-delay product is 17 packets for F =
-20, and 11 for F = 30. They start within a round trip, and leave from the sixth round on.
-
-The differences: a flow without marks keeps its bandwidth-delay product, and removes all of it when it leaves, including
-its share of the queue; equation (4) only removes a share of one. Equation (3) drains from the round of the arrivals on;
-in packets, the marks first return to the sender.
-"""
+"""REN, figure 9: queue and utilisation under random arrivals and departures, equations (1) to (9) and packets."""
 
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
 from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation
@@ -157,8 +146,6 @@ def _packets_use(table: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure9(Experiment):
     name = "ren.fig9"
-    title = "Numerical analysis"
-    description = "REN, figure 9: equations (1) to (9) for random arrivals and departures, and packets beside them"
     seed_stride = 20
     claims = (
         claim("ren-f9a-1", measure=_ratio, band=Each(Each(AtLeast(5), of="strength"), of="rate"),

@@ -1,9 +1,4 @@
-"""REN, figure 10: the stages of a switch's port, drawn from the simulated one.
-
-The paper's switch is a DPDK program of three modules: receiving, marking, transmitting, with a logical queue per port
-that drops above a threshold. DPDK is not modelled. A port of the simulator has the same three stages; the packets of
-figure 3's bursts, followed one by one through a switch, show that they work as the paper says.
-"""
+"""REN, figure 10: the stages of a switch's port, drawn from the simulated one."""
 
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.models.max_min import paths_in_numbers
@@ -42,8 +37,6 @@ def _base_rtt(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure10(Experiment):
     name = "ren.fig10"
-    title = "REN's DPDK implementation, and the simulator's port"
-    description = "REN, figure 10: receiving, marking, transmitting; a module diagram, no DPDK"
     claims = (
         claim("ren-f3-s", measure=_base_rtt, band=All({"there and back": Exactly(RTT_PS), "a link": Exactly(us(8))})),
         claim("ren-f10-a", measure=_stages,

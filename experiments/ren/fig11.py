@@ -52,8 +52,6 @@ def _grows_by_grants(table: pd.DataFrame) -> dict[str, float | dict[str, float]]
 @register_experiment
 class Figure11(Bursts):
     name = "ren.fig11"
-    title = "Performance with varying burst degree"
-    description = "REN, figure 11: buffer occupancy during, and utilisation lost after, one to four bursts"
     claims = (
         claim("ren-f11a-1", measure=_occupancy, band=Each(All(Lowest("REN"), {"REN": AtMost(0.1)})),
               direction=Each(Lowest("REN"))),

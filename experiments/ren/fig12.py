@@ -1,12 +1,4 @@
-"""REN, figure 12: short flows meet a link filled by two long ones, on the testbed's dumbbell.
-
-Two long flows between two pairs of hosts fill the link from the start. After 1 ms three other hosts each send a short
-flow to one receiver. Assumed: the total size is divided equally, 10 to 20 KB each; the short flows and the second long
-one start at random within a base RTT; each repetition is a separate run, 40 instead of the paper's 100, and ends 10 ms
-after the start: an unfinished flow counts with the time until then, which favours the others. Homa has two levels, as
-the testbed's switches have one queue per port (see `rdmacc.experiments.ren.bursts`); eight would change nothing here,
-as short flows are entirely unscheduled. At paper scale all schemes also run with 64 KB for a whole switch.
-"""
+"""REN, figure 12: short flows meet a link filled by two long ones, on the testbed's dumbbell."""
 
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
 from ..api import *
@@ -69,8 +61,6 @@ def _timeouts(table: pd.DataFrame) -> Measured:
 class Figure12(ReadingFigure):
     name = "ren.fig12"
     repetition = "run"
-    title = "FCT with varying flow size"
-    description = "REN, figure 12: AFCT and p99 FCT of short flows that meet a full link"
     claims = (
         claim("ren-f12-1", measure=_largest,
               band=All({name: Part(value) for name, value in labelled(_PUBLISHED).items()}),

@@ -1,11 +1,4 @@
-"""REN, figure 13: the cost of marking, in operations, not in CPU time.
-
-The paper measures the share of CPU cycles in the enqueue and dequeue modules of a DPDK switch. Without such a switch,
-we count the comparisons, arithmetic and record writes that a port's handlers in `rdmacc.switch` execute per packet, as
-Python instructions (`rdmacc.experiments.ren.lone_port`); the handler of the sampling period is divided among the
-packets of its period. Arrivals are Poisson at 90% of the link, from several flows in turn. pHost and Homa mark nothing.
-State is counted as in the paper: ql and ti of 4 bytes each, a timestamp of 8.
-"""
+"""REN, figure 13: the cost of marking, in operations, not in CPU time."""
 
 from rdmacc.experiments.ren.lone_port import KINDS, LonePort, make_packet
 from rdmacc.interface import Component, record_dtype
@@ -51,8 +44,6 @@ def _per_packet(table: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure13(ReadingFigure):
     name = "ren.fig13"
-    title = "CPU overhead, as operations for a packet"
-    description = "REN, figure 13: operations counted, no CPU time; 16 B of state a port"
     claims = (
         claim("ren-f13-1", measure=_state, band=All(_STATED, {"a port of our marker": AtMost(16)}),
               direction=All(_STATED)),

@@ -1,10 +1,4 @@
-"""REN, figure 14: 99th percentile slowdown by flow size, four workloads at a load of 0.5.
-
-The axis is linear in the number of flows: a tick per tenth, labelled with its largest flow in packets. The paper's
-gains "with the flow size of" 11,054 and 1,809 packets are read as those of the tenth with that size.
-
-Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
-"""
+"""REN, figure 14: 99th percentile slowdown by flow size, four workloads at a load of 0.5."""
 
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from ..api import *
@@ -97,8 +91,6 @@ def _published_claim(id: str, workload: str) -> Claim:
 @register_experiment
 class Figure14(LeafSpineReadings):
     name = "ren.fig14"
-    title = "The 99th percentile slowdown"
-    description = "p99 slowdown of each tenth of the flows by size, seven schemes, four workloads, load 0.5"
     claims = (
         _published_claim("ren-f14-1", "data_mining"),
         _published_claim("ren-f14-2", "cache_follower"),

@@ -1,8 +1,4 @@
-"""REN, figure 15: data mining, four panels over the load.
-
-Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four workloads are judged in
-`rdmacc.experiments.ren.gains`.
-"""
+"""REN, figure 15: data mining, four panels over the load."""
 
 from ..api import *
 from .leaf_spine import *
@@ -15,8 +11,6 @@ PUBLISHED = {"p99 FCT, short": dict(zip(BASELINES, (0.73, 0.68, 0.52, 0.33, 0.56
 @register_experiment
 class Figure15(WorkloadFigure):
     name = "ren.fig15"
-    title = "Data Mining application"
-    description = "FCT of short flows, throughput of long ones and AFCT of all over the load, data mining"
     workload = "data_mining"
     published = PUBLISHED
     claims = (short_flows_claim("ren-f15-1a", "data_mining"), reduction_claim("ren-f15b-1", "data_mining", PUBLISHED))

@@ -1,8 +1,4 @@
-"""REN, figure 16: web search, four panels over the load.
-
-Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four workloads are judged in
-`rdmacc.experiments.ren.gains`.
-"""
+"""REN, figure 16: web search, four panels over the load."""
 
 from ..api import *
 from .leaf_spine import *
@@ -15,8 +11,6 @@ PUBLISHED = {"AFCT": dict(zip(BASELINES, (0.06, 0.41, 0.22, 0.02, 0.08, 0.11), s
 @register_experiment
 class Figure16(WorkloadFigure):
     name = "ren.fig16"
-    title = "Web Search application"
-    description = "FCT of short flows, throughput of long ones and AFCT of all over the load, web search"
     workload = "web_search"
     published = PUBLISHED
     read_at = ONE_GRANT_FIRST

@@ -1,8 +1,4 @@
-"""REN, figure 18: cache follower, four panels over the load.
-
-Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four workloads are judged in
-`rdmacc.experiments.ren.gains`.
-"""
+"""REN, figure 18: cache follower, four panels over the load."""
 
 from ..api import *
 from .leaf_spine import *
@@ -15,8 +11,6 @@ PUBLISHED = {"AFCT": dict(zip(BASELINES, (0.36, 0.43, 0.30, 0.09, 0.17, 0.21), s
 @register_experiment
 class Figure18(WorkloadFigure):
     name = "ren.fig18"
-    title = "Cache Follower application"
-    description = "FCT of short flows, throughput of long ones and AFCT of all over the load, cache follower"
     workload = "cache_follower"
     published = PUBLISHED
     read_at = ONE_GRANT_FIRST

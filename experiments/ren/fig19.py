@@ -1,8 +1,4 @@
-"""REN, figure 19: AFCT of all flows on 64 hosts, oversubscription 1, four workloads over the load.
-
-Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. The published reductions are "up to", without workload and
-load: the last panel has the largest ones.
-"""
+"""REN, figure 19: AFCT of all flows on 64 hosts, oversubscription 1, four workloads over the load."""
 
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
 from ..api import *
@@ -36,8 +32,6 @@ _PAPER = tuple(cases(WORKLOADS, LOADS["paper"], hosts_per_leaf=8))
 @register_experiment
 class Figure19(LeafSpineReadings):
     name = "ren.fig19"
-    title = "AFCT of all flows in 4 realistic workloads"
-    description = "AFCT of all flows over the load on 64 hosts without oversubscription, four workloads"
     claims = (
         claim("ren-f19-1", measure=lambda rows: labelled(largest_reductions(rows)),
               band=All({label: Part(value) for label, value in labelled(PUBLISHED).items()}), direction=POSITIVE,

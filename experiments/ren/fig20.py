@@ -1,18 +1,4 @@
-"""REN, figure 20: senders that do not respond to all receivers, under Homa's overcommitment and under REN.
-
-Leaf-spine, two ToRs with 40 senders each, section 6's links. Every sender has a long message for each of two receivers.
-Assumed: one separate receiving host under each ToR, whose link is the bottleneck; "responsive" senders answer grants,
-the others only send their first packets. Homa has a parameter for that; under REN, whose receivers send grants for
-arriving packets, the messages of the others end with their first packets, with the same effect. Random sizes of 20 to
-40 MB decide which messages Homa's receivers prefer. Messages start 15 us apart, so that their first packets do not
-collide; 2 ms are measured, from 2 ms on.
-
-With K messages granted at once, each of a responsive sender with probability r, a link is in use with probability 1 -
-(1 - r)^K, and K r minus that is the mean number of excess messages.
-
-REN's safeguard keeps one packet of each flow in flight: 80 for 80 flows, while the link holds 38. So REN is also run
-without it, as in its section 3.1: a sender whose last packet was cancelled waits 1 ms and sends one (assumed).
-"""
+"""REN, figure 20: senders that do not respond to all receivers, under Homa's overcommitment and under REN."""
 
 from ..api import *
 from .setup import *
@@ -102,8 +88,6 @@ def _ren(table: pd.DataFrame, name: str = KEPT) -> dict[str, dict[str, float]]:
 @register_experiment
 class Figure20(ReadingFigure):
     name = "ren.fig20"
-    title = "Link utilization and queue length with varying responsive senders"
-    description = "REN, figure 20: Homa with 1, 2, 4 and 8 messages granted at once, and REN"
     seeding = Seeding.POOLED
     claims = (
         claim("ren-f20-1", measure=_homa_rises,

@@ -1,16 +1,4 @@
-"""REN, figure 21: incasts in closed loops, by the number of servers.
-
-Leaf-spine, three leaves, with section 6's links. M hosts under each of the first two leaves are servers; two hosts
-under the third are clients. In the paper each client requests data from "M servers under the first two leaf switches":
-assumed, one client asks all servers of the first leaf, the other one all of the second. Each server answers with 100 MB
-/ M in one flow; a client asks again when it has all answers. Assumed: a request has 100 bytes. The paper has 100
-repetitions; at paper scale each client asks once in each of three runs, which hardly differ; at quick scale twice, for
-2 MB.
-
-REN also runs with a loss timer of 100 us: the preset's 50 us are close to the 37 us of a round trip through one full
-buffer. At paper scale there are also runs in which pHost and Homa keep each flow on one path, a whole switch has 128
-KB, and Homa grants two messages at once.
-"""
+"""REN, figure 21: incasts in closed loops, by the number of servers."""
 
 from ..api import *
 from .leaf_spine import *
@@ -71,8 +59,6 @@ def _bound(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class Figure21(ReadingFigure):
     name = "ren.fig21"
-    title = "Incast performance"
-    description = "REN, figure 21: two clients ask 50 to 200 servers each for 100 MB, again and again"
     seeding = Seeding.POOLED
     claims = (
         claim("ren-f21-1", measure=partial(_beside, name="ren", others=_OTHERS),

@@ -1,11 +1,4 @@
-"""REN, figure 22: short flows over the sampling period, on a dumbbell with section 6's links.
-
-Two long flows share the bottleneck from the start; later, short flows start between pairs of hosts, at line rate.
-Assumed: 16 pairs of hosts for the short flows; uniform sizes of 10 to 50 KB; Poisson arrivals; the load is that of the
-short flows alone, so the long ones fill the bottleneck in any case. At paper scale there are also, with one seed, the
-other readings of the marks, flows of 5 to 15 KB, and a loss timer of 100 us: the preset's three base RTTs, 30 us, are
-less than a round trip through a full buffer.
-"""
+"""REN, figure 22: short flows over the sampling period, on a dumbbell with section 6's links."""
 
 from ..api import *
 from .setup import *
@@ -95,8 +88,6 @@ def _loses_use(table: pd.DataFrame) -> Measured:
 @register_experiment
 class Figure22(ReadingFigure):
     name = "ren.fig22"
-    title = "Sampling period"
-    description = "REN, figure 22: AFCT and p99 FCT of short flows beside two long ones, by sampling period"
     seeding = Seeding.POOLED
     grid = MappingProxyType({"size": (3.6, 4.2), "legend": "outside lower center"})
     more = " (the paper has one RTT)"

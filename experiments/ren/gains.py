@@ -1,8 +1,4 @@
-"""REN, figures 15 to 18 together: REN's gains over each baseline, by workload and load.
-
-Judges the claims of section 6.1 on all four workloads, the statistics of the workloads, and the headline of the
-abstract. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
-"""
+"""REN, figures 15 to 18 together: REN's gains over each baseline, by workload and load."""
 
 from __future__ import annotations
 
@@ -140,8 +136,6 @@ _claim = partial(claim, needs=tuple(cases(WORKLOADS, LOADS["paper"])))
 @register_experiment
 class Gains(LeafSpineReadings):
     name = "ren.gains"
-    title = "Gains over the load"
-    description = "What REN gains over each baseline by workload and load: figures 15 to 18 together"
     claims = (
         _claim("ren-f15-1", measure=_short_flows, band=All({"lowest": LOWEST, "most below ExpressPass": Part(0.75)}),
                direction=All({"lowest": LOWEST_IN_HALF, "most below ExpressPass": AtLeast(0.3)})),

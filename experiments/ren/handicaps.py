@@ -1,17 +1,4 @@
-"""REN, figure 19: possible handicaps of REN or its baselines without oversubscription.
-
-On 64 hosts, without oversubscription, REN gains nothing over NDP (paper: 4%), and 64% over Homa (paper: 26%). Four
-possible reasons other than REN's marking rule are tested, one at a time:
-
-- *The sampling instant.* "The switch updates the queue length ql" (3.2.1): a queue at the end of a period may be gone
-the next moment. Here OVER only counts a queue that lasted the whole period: its minimum.
-- *Its timer*, 50 us, against the others' 1 ms.
-- *Its paths*, drawn at random, while NDP's senders permute them.
-- *Homa's overcommitment.* Seven messages of RTTbytes each are three times a port's buffer. Two fit into it.
-
-Assumed: loads of 0.1 to 0.7 in steps of 0.2, all workloads except data mining, one seed. They are compared with figure
-19's runs. Setup: `rdmacc.experiments.ren.leaf_spine`.
-"""
+"""REN, figure 19: possible handicaps of REN or its baselines without oversubscription."""
 
 from __future__ import annotations
 
@@ -108,8 +95,6 @@ _claim = partial(claim, needs=(*_varied("paper"), *_BESIDE))
 @register_experiment
 class Handicaps(LeafSpineFigure):
     name = "ren.handicaps"
-    title = "What might hold REN or Homa back"
-    description = "REN, figure 19 with other marks, timer and paths of REN, and with Homa's grants for two messages"
     seeds = 1
     claims = (
         _claim("ren-h-1a", measure=_at_low_load, band=Each(POSITIVE, of="workload")),

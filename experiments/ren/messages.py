@@ -1,10 +1,4 @@
-"""REN, figures 16 to 18 under the hosts' load with one grant per packet, over the number of messages.
-
-At 0.7 of the hosts' links the core is offered 3.7 times its capacity. It drains after the last message has started, so
-completion times are those of a backlog that grows with each message, and the number of messages, which the paper does
-not give, decides which scheme is faster. Both ends are shown; neither is chosen. pHost and Homa send one packet for
-each grant, as section 2 describes them. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
-"""
+"""REN, figures 16 to 18 under the hosts' load with one grant per packet, over the number of messages."""
 
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
@@ -93,8 +87,6 @@ def _needs(numbers: Iterable[int], *names: str, load: float = 0.7) -> tuple[Leaf
 @register_experiment
 class Messages(LeafSpineFigure):
     name = "ren.messages"
-    title = "The number of messages decides"
-    description = "What REN gains over each baseline under the hosts' load with one grant, by the number of messages"
     claims = (
         claim("ren-n-1a", measure=partial(_gains, "cache_follower", (1000, 2500)), band=Each(POSITIVE, of="number"),
               needs=_needs((1000, 2500), "cache_follower")),

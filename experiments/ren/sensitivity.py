@@ -1,16 +1,4 @@
-"""REN: sensitivity of its headline, "AFCT reduced by up to 68%".
-
-One change at a time, cache follower at a load of 0.7 on 384 hosts, against the schemes in the headline. Setup and
-assumptions: `rdmacc.experiments.ren.leaf_spine`. Varied, since the paper leaves them open:
-
-- the marking rule: three readings, and the literal one without the safeguard that a sender's last packet is never
-cancelled (`rdmacc.switch.ren_marker`); "no marks", REN without its marks, is the baseline;
-- the timers of Homa's RESEND, of NDP and of pHost's announcement, 1 ms, and REN's, three base RTTs;
-- the reference of the load: at 0.7 of the hosts' links the core is offered 3.7 times its capacity (without NDP, whose
-  trimmed packets make that run many times as long);
-- spraying against ECMP (without NDP, which chooses its paths itself);
-- the buffer of 128 KB: per port, or per switch with 56 ports, 2.3 KB for each (`ren.buffers`).
-"""
+"""REN: sensitivity of its headline, "AFCT reduced by up to 68%"."""
 
 from __future__ import annotations
 
@@ -132,8 +120,6 @@ _ALL = tuple(runs(VARIATIONS))
 @register_experiment
 class Sensitivity(LeafSpineFigure):
     name = "ren.sensitivity"
-    title = "What the headline depends on"
-    description = "REN's gain over pHost, Homa and NDP with marks, timers, load and paths read differently"
     claims: tuple[Claim, ...] = (
         claim("ren-x-1a", measure=lambda rows: _of_ren(rows, "unfinished", "as assumed", _LITERAL),
               band=All({"as assumed": Exactly(0), _LITERAL: MoreThan(0)}), needs=_ALL),
@@ -191,8 +177,6 @@ class Sensitivity(LeafSpineFigure):
 @register_experiment
 class Buffers(Sensitivity):
     name = "ren.buffers"
-    title = "What the headline depends on: buffers"
-    description = "REN's gain over pHost, Homa and NDP with 128 KB of buffer for a whole switch, and three timers"
     claims = (_headline("ren-x-4b", BUFFERS),)
 
     def cases(self, scale: str) -> list[LeafSpineCase]:

@@ -1,17 +1,4 @@
-"""Validation against the ExpressPass authors' simulator (github.com/kaist-ina/ns2-xpass): the same runs.
-
-Schemes: preset `expresspass-2017`, with the first weight of the simulator's scripts (0.0625) and of the paper (0.5).
-Completion runs from the first request to the last byte at the receiver.
-
-- **Incasts** of 8 and 32 flows on a star, at 10 Gb/s (5 us from host to switch, 4 us from switch to host) and at
-  100 Gb/s (1 us).
-- **Flows that join**: two on a dumbbell, ten to one receiver on a fat tree (`rdmacc.experiments.validation.joining`).
-- **Fat tree** of the simulator's scripts: 3,000 flows of web search at 30% and 60% of the core, on the paths that the
-  simulator chose (the columns `path` and `ack_path` of `experiments/validation/data/expresspass_ns2_*`).
-
-Host links have the same delay both ways here, 4.5 us instead of 5 and 4. This shifts events at the switch by 0.5 us,
-and none at hosts.
-"""
+"""Validation against the ExpressPass authors' simulator (github.com/kaist-ina/ns2-xpass): the same runs."""
 
 from rdmacc.experiments.validation.flows import lines_by_size, measure_delivered, stored_flows
 from rdmacc.experiments.validation.references import CLOSE_RUNS, by_run, dots
@@ -52,8 +39,6 @@ def _sent_again(table: pd.DataFrame) -> Measured:
 @register_experiment
 class ExpressPassNs2(Experiment):
     name = "validation.expresspass_ns2"
-    title = "ExpressPass as in its authors' simulator"
-    description = "Validation: incasts, convergence and web search, with the ExpressPass simulator's settings"
     claims = (
         claim("validation-expresspass-1a", measure=_sent_again, band=Exactly(0)),
         claim("validation-expresspass-2a", measure=partial(_rtts, case=TWO), band=Each(Within(4, factor=2), of="run")),

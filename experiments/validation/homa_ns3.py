@@ -1,14 +1,4 @@
-"""Validation against Homa's port to ns-3 (github.com/serhatarslan-hub/HomaL4Protocol-ns-3): the same runs.
-
-The scheme is that of the preset `homa-ns3`. Completion is the time from a message's submission to its last packet at
-the receiver.
-
-- **Incasts** of 8 and 32 messages on a star: 10 Gb/s and 250 ns a link, 7 unscheduled packets; 100 Gb/s and 1 us, 36
-  unscheduled packets. With 32 senders a switch's port holds 4,000 packets.
-- **W5** (web search in whole packets of 1,460 B) at 50% and 80% on 144 hosts in 9 racks, 4 spines, hosts at 10 Gb/s,
-  uplinks at 40 Gb/s, 250 ns a link, each packet's spine drawn at random: messages that arrive within 20 ms (run 0), and
-  within 80 ms and 60 ms (run 1); "paper" scale only.
-"""
+"""Validation against Homa's port to ns-3 (github.com/serhatarslan-hub/HomaL4Protocol-ns-3): the same runs."""
 
 from rdmacc.experiments.validation.flows import lines_by_size, measure_delivered, stored_flows
 from rdmacc.experiments.validation.references import CLOSE_RUNS, by_run, distributions, dots, inexact
@@ -52,8 +42,6 @@ def _late(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class HomaNs3(Experiment):
     name = "validation.homa_ns3"
-    title = "Homa as in its port to ns-3"
-    description = "Validation: incasts and W5 on 144 hosts, with the settings of Homa's port to ns-3"
     claims = (
         claim("validation-homa-1a", measure=_nothing_lost, band=Each(Exactly(0))),
         claim("validation-homa-2a", measure=_late, band=Each(Exactly(0))),

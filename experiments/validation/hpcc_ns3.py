@@ -1,37 +1,4 @@
-"""Validation against the HPCC simulator (github.com/alibaba-edu/High-Precision-Congestion-Control): the same runs.
-
-A star of nine hosts at 100 Gb/s, links of 1 us, 1,000-byte payloads, and the preset `hpcc-ns3`. Two flows to one
-receiver (25 MB at 0, 12.5 MB at 1 ms), and eight flows that start together, of 200 KB, 1 MB and 10 MB; on a star of 33,
-32 flows of 1 MB. A fat tree of 128 hosts (k = 8), the same links: a permutation of 1 MB, and 806 flows of web search at
-50% load in 2 ms ("paper" scale only). Data and ACKs take the paths that the HPCC simulator's hash gave them (the
-columns `path` and `ack_path` of `experiments/validation/data/hpcc_ns3_*.csv.gz`), so flows can be compared one by one.
-
-These details of that simulator determine the numbers, and apply here too:
-
-- On the wire a packet is its payload and 48 bytes; HPCC adds 42 of telemetry (1,090), TIMELY 8 of timestamp (1,056). An
-  ACK of 60 bytes, under HPCC 88, answers every packet.
-- Times, including pacing, are truncated to whole nanoseconds: 1,048 bytes take 83 ns, 1,056 take 84, 1,090 take 87, up
-  to 1% less than at the link's rate. Simultaneous events run in the order of scheduling (`Scheme.tick_ps`).
-- ACKs share the data's class in switches, despite run.py; under DCQCN and TIMELY a paused NIC still sends them.
-- A NIC serves its queue pairs in turn, starting after the last one served, and has one timer for all.
-- A packet's pacing time is set when the previous packet is sent: a new rate applies from the next packet on. Only under
-  HPCC does a new rate change the time already set; there the rate is truncated to whole bits per second.
-- The base RTT of all flows is the network's largest, without headers: on the star 4 links of 1 us and 2 x 80 ns of
-  payload, 4,160 ns; on the fat tree 12,480. The window of HPCC and DCTCP is the rate times this RTT, 52,000 payload
-  bytes at line rate on the star; DCQCN and TIMELY have none.
-- A flow's first ACK only starts the round trips of HPCC, TIMELY and DCTCP.
-- Marks are set when a packet leaves the queue, by the bytes behind it. DCQCN: 400 kB to 1.6 MB, probability 0.2 at the
-  end; DCTCP: 300 kB. The notification is a bit in the ACK.
-- At 100 Gb/s: DCQCN adds 20 and 200 Mb/s, HPCC 40, TIMELY 100 and 500, DCTCP 615; none goes below 1 Gb/s.
-- A PAUSE is a frame of 43 bytes.
-- Switches have 32 MiB, minus 37,500 of headroom and 4,096 of reserve per port; a port may take an eighth of the free
-  rest.
-- A flow is complete when its last ACK has reached the sender.
-
-The queue of the port to the receiver is sampled every 100 ns from 0 until the last flow is complete.
-
-Only DCQCN's marks between the thresholds are random (the "paper" scale has ten seeds on stars and the permutation).
-"""
+"""Validation against the HPCC simulator (github.com/alibaba-edu/High-Precision-Congestion-Control): the same runs."""
 
 from rdmacc.experiments.validation.flows import by_size, flows_of, percentiles, stored_flows, summary_rows, with_each
 from rdmacc.experiments.validation.references import CLOSE_RUNS, by_run, distributions, dots, inexact
@@ -88,8 +55,6 @@ def _inexact(table: pd.DataFrame) -> dict[str, float]:
 @register_experiment
 class HpccNs3(Experiment):
     name = "validation.hpcc_ns3"
-    title = "Flows to one receiver, as in the HPCC simulator"
-    description = "Validation: two and eight flows, a permutation and web search, with the HPCC simulator's settings"
     seed_stride = 10
     claims = (
         claim("validation-hpcc-1a", measure=lambda table: summary_rows(table)[["drops", "unfinished"]].sum(),

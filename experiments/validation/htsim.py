@@ -1,20 +1,4 @@
-"""Validation against csg-htsim (github.com/Broadcom/csg-htsim): NDP and plain RoCE on the same flows.
-
-A star of 64 hosts and a fat tree of 128 (k = 8), links of 100 Gb/s and 1 us, store and forward. Two flows to one
-receiver (25 MB at 0, 12.5 MB at 1 ms), incasts of 8 and 32 flows to h32; on the fat tree also a permutation of 1 and of
-2 MB, and 806 flows of web search at 50% load in 2 ms. "Quick" has the star, and the two flows on the fat tree.
-
-NDP: preset `ndp-htsim`, which gives the source of its settings, with packets of 9,000, 4,000 and 1,500 B; 1,500 on the
-fat tree also with a first window of 45 packets instead of 30. (On the star 32 such windows overflow the queue of
-headers, and without a timeout a lost packet is never resent.) Their windows of 1,500 B (45 and 67 kB) are below the fat
-tree's bandwidth-delay product, 150 kB, and 45 kB also below the star's, 53 kB: a single flow does not fill its link.
-
-Plain RoCE: preset `roce-htsim`, packets of 9,000 and 1,500 B, line rate, and PFC that pauses an ingress port above 15
-MTU and resumes it below 12.
-
-A flow is complete when the ACK that covers it has reached the sender. Random are the order of NDP's paths, the choice
-of the trimmed packet, and RoCE's paths, one per flow.
-"""
+"""Validation against csg-htsim (github.com/Broadcom/csg-htsim): NDP and plain RoCE on the same flows."""
 
 from __future__ import annotations
 
@@ -98,8 +82,6 @@ def _late(table: pd.DataFrame) -> pd.Series[float]:
 @register_experiment
 class Htsim(Experiment):
     name = "validation.htsim"
-    title = "NDP and plain RoCE as in csg-htsim"
-    description = "Validation: incasts, permutations and web search under NDP and RoCE, with csg-htsim's settings"
     claims = (
         claim("validation-htsim-1a", measure=unfinished, band=Exactly(0)),
         claim("validation-htsim-2a", measure=_at_line_rate, band=Each(Between(0, 1), of="run")),

@@ -1,16 +1,4 @@
-"""Validation against uet-htsim (github.com/ultraethernet/uet-htsim): Ultra Ethernet's transport, and csg-htsim's EQDS.
-
-uet-htsim comes with the results of its own tests (`validate_outputs`): for each run the first and the last completion,
-retransmissions and ACKs (`data/uet_htsim_runs.csv`). Fat trees of 16, 128 and 1,024 hosts, leaf and spine networks of
-1,024 with 4:1 and 8:1 at the leaves; links of 100 Gb/s and 1 us, store and forward. NSCC, receiver credit and both;
-lone messages of 2 MB, incasts, an outcast, and permutations, also with one and eight slow links (25%), other path
-choices, queues of 500 packets, and an ACK for each packet. Runs that we made with its code (seed 1) have every flow:
-incasts and a permutation of 128 hosts under EQDS, NSCC and credit with oblivious spraying.
-
-A flow is complete when the ACK that covers it has reached the sender. Our random paths differ from those of uet-htsim's
-seed: runs of many packets agree as closely as two of its seeds. With one entropy value per message the result depends
-on which flows collide, so we run ten seeds.
-"""
+"""Validation against uet-htsim (github.com/ultraethernet/uet-htsim): Ultra Ethernet's transport, csg-htsim's EQDS."""
 
 import random
 from pathlib import Path
@@ -213,8 +201,6 @@ def _flow_runs(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 @register_experiment
 class UetHtsim(Experiment):
     name = "validation.uet_htsim"
-    title = "NSCC, receiver credit and EQDS as in uet-htsim"
-    description = "Validation: NSCC, receiver credit, both and EQDS on the runs of uet-htsim's own tests"
     seed_stride = SEEDS
     claims = (
         claim("validation-uet-1a", measure=unfinished, band=Exactly(0)),

@@ -1,12 +1,4 @@
-"""Validation against YAPS (github.com/NetSys/simulator), the simulator of pHost's authors: the same flows.
-
-144 hosts in 9 racks of 16 at 100 Gb/s, 4 spines with links of 400 Gb/s, 200 ns a link, store and forward: 2,000 flows
-of web search at 50% load. The scheme is `phost-yaps`, which gives the source of its settings: free tokens for flows of
-up to 8 packets only, every packet full (1,500 B), drop tail at 36,864 B a port, spraying at random.
-
-The "quick" scale has the flows of about the first 0.5 ms. A flow is complete when its one ACK has reached the sender
-(`ext/capabilityflow.cpp`, receive). Only each packet's spine is random.
-"""
+"""Validation against YAPS (github.com/NetSys/simulator), the simulator of pHost's authors: the same flows."""
 
 from rdmacc.experiments.validation.flows import BINS, flows_of, measure_acked, stored_flows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_size, theirs
@@ -50,8 +42,6 @@ def _quickest(table: pd.DataFrame) -> Measured:
 @register_experiment
 class Yaps(Experiment):
     name = "validation.yaps"
-    title = "Web search under pHost, as in YAPS"
-    description = "Validation: web search on 144 hosts under pHost, with the settings of its authors' simulator"
     claims = (
         claim("validation-yaps-1a", measure=unfinished, band=Exactly(0)),
         claim("validation-yaps-2a", measure=_quickest, band=Exactly(0)),

@@ -14,7 +14,7 @@ from rdmacc.experiments import EXPERIMENTS, summary_path
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import QUESTIONS
-from rdmacc.experiments.framework.texts import TEXTS
+from rdmacc.experiments.framework.texts import FIGURES, TEXTS
 from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.notebook import Paper, write_draft
 from rdmacc.experiments.ledger.papers import page_of, papers_page
@@ -33,7 +33,7 @@ def toy(tmp_path, monkeypatch):
     (tmp_path / "toy" / "__init__.py").write_text(OUTSIDE)  # processes that compute its points read its files too
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
-    known = [(one, dict(one)) for one in (EXPERIMENTS, PAPERS, QUESTIONS, TEXTS)]
+    known = [(one, dict(one)) for one in (EXPERIMENTS, PAPERS, QUESTIONS, FIGURES, TEXTS)]
     presets = [(one, dict(one)) for one in (PRESETS._files, PRESETS._made)]
     importlib.import_module("toy")
     yield tmp_path / "toy"

@@ -5,7 +5,8 @@ import pytest
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.bands import AtLeast
 from rdmacc.experiments.framework.claim import OURS, PAPER, Chosen, Outcome
-from rdmacc.experiments.framework.texts import TEXTS, check_measured, claim, read_claims
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.texts import FIGURES, TEXTS, check_used, claim, read_claims, read_figures
 from tests.support import refused
 
 WRITTEN = (
@@ -88,6 +89,21 @@ def test_a_text_is_in_one_place_only(written):
 
 def test_a_text_needs_a_figure_that_measures_it(written):
     written(WRITTEN)
-    check_measured("t", ["t-1", "t-3"])
+    check_used("t", [], ["t-1", "t-3"])
     with pytest.raises(ConfigError, match=r"t/claims.toml = 't-1': must be a claim that one of the figures measures"):
-        check_measured("t", ["t-3"])
+        check_used("t", [], ["t-3"])
+
+
+def test_a_figure_has_the_texts_of_its_folder(tmp_path, monkeypatch):
+    path = tmp_path / "figures.toml"
+    monkeypatch.setitem(FIGURES, "t.fig1", {})
+    path.write_text('[fig1]\ntitle = "T"\ndescription = "D"\nsetup = """\nOne.\n\nTwo.\n"""\n')
+    read_figures("t", path)
+
+    class One(Experiment):
+        name = "t.fig1"
+
+    assert (One.title, One.description, One.__doc__, One.setup) == ("T", "D", "D", "One.\n\nTwo.\n")
+    refused(lambda: check_used("t", [], []), "t/figures.toml = 't.fig1': must be the name of an experiment in this")
+    path.write_text('[fig1]\ntitel = "T"\n')
+    refused(lambda: read_figures("t", path), "t.fig1: titel = 'T': must be what is written of a figure: title")
