@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rdmacc.errors import ConfigError, not_installed
-from rdmacc.explorer.setup import Setup, warm_up
+from rdmacc.explorer.setup import Setup
 from rdmacc.sources import run_file
 
 __all__ = ["Setup", "explore", "page", "serve"]
@@ -88,7 +88,6 @@ def page(files: Sequence[str] = ()) -> Any:
         tab.children[1].children = [ModelExplorer().view]
 
     tab.observe(show_models, names="selected_index")
-    warm_up()
     gc.freeze()  # otherwise garbage collection scans the imported modules and doubles every tenth step or so
     return tab
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from threading import Thread
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rdmacc import faults, probes, topology, workload
-from rdmacc.engine.compiled.machine_code.build import compiled_kernel
 from rdmacc.errors import ConfigError
 from rdmacc.interface import Parameters, param
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, scheme, scheme_table
-from rdmacc.simulation import simulate, simulate_many
+from rdmacc.simulation import simulate
 from rdmacc.topology import Graph
 from rdmacc.typed import typed
 
@@ -38,36 +36,9 @@ _OF_A_FLOW = 4
 """Fewest packets of each flow in a period, at its fair share, if single flows are drawn."""
 _LONG = 10
 """Size of a long flow, as a multiple of the incast's messages."""
-_SMALL_BYTES = 4_000_000
-"""Below this size, SimPy is faster than compiling a scheme for the compiled engine."""
-_LARGE_BYTES = 80_000_000
-"""Below this size, SimPy is faster than compiling the kernel."""
 _KEPT = 12
 """Number of cached results, so that a slider of one scheme does not rerun the others."""
-_warming: list[Thread] = []
-_loaded: set[str] = set()
-"""Schemes that are compiled and run in a tenth of SimPy's time."""
 _results: dict[str, Result] = {}
-_longest: dict[tuple[str, str, int], tuple[str, ...]] = {}
-"""The link that had the longest queue, by network, messages and hosts; the next run watches it first."""
-
-
-def warm_up() -> None:
-    """Load or compile the engine for large workloads in the background, once; until then, use SimPy."""
-    if not _warming:
-        _start(compiled_kernel)
-
-
-def _start(work: Callable[[], Any]) -> None:
-    _warming.append(Thread(target=work, daemon=True))
-    _warming[-1].start()
-
-
-def _load(name: str) -> None:
-    """Load or compile a scheme for the compiled engine by running one message."""
-    network = topology.star(2, rate="100Gbps", delay="1us")
-    simulate(network, workload.incast(["h1"], "h0", "1kB"), scheme(name), engine="compiled", progress=False)
-    _loaded.add(name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,16 +72,6 @@ class Setup(Parameters):
         """The network."""
         graph: Graph = self._network().make()
         return graph
-
-    def watched_port(self) -> tuple[Any, Any]:
-        """Return the ends of the link whose queue is likely to be the longest."""
-        hosts = topology.hosts(self.graph)
-        receiver = hosts[0]
-        (switch,) = self.graph[receiver]
-        if self.network == "dumbbell" and self.work == "two long flows":
-            (far,) = self.graph[hosts[-1]]
-            return far, switch
-        return switch, receiver
 
     @property
     def is_of_few(self) -> bool:
@@ -151,44 +112,29 @@ class Setup(Parameters):
         return fair.solve()["fct_ps"].to_numpy()
 
     def run(self) -> dict[str, Result]:
-        """Simulate each scheme and return its result; its first probe watches the longest queue of all schemes.
-
-        A small workload runs on SimPy, which needs no compilation. Results are the same.
-        """
-        place = self.network, self.work, self.hosts
-        guess = _longest.get(place) or self.watched_port()
-        results = self._run(guess)
+        """Simulate each scheme and return its result; its first probe watches the longest queue of all schemes."""
+        receiver = topology.hosts(self.graph)[0]
+        (switch,) = self.graph[receiver]
+        results = self._run((switch, receiver))
         ports = pd.concat([result.ports for result in results.values()])
         peak = ports[ports["link_class"] != "host_nic"].groupby("port")["peak_queue_bytes"].max()
-        if peak.get("->".join(guess), 0) == peak.max():
-            return results
-        _longest[place] = tuple(str(peak.idxmax()).split("->"))
-        return self._run(_longest[place])
+        is_longest = peak[f"{switch}->{receiver}"] == peak.max()
+        return results if is_longest else self._run(tuple(str(peak.idxmax()).split("->")))
 
     def _run(self, port: tuple[Any, ...]) -> dict[str, Result]:
-        work = self.messages
-        is_warm = bool(_warming) and not any(one.is_alive() for one in _warming)
-        most = _LARGE_BYTES if _warming and not is_warm else _SMALL_BYTES
-        is_small = int(work["size_bytes"].sum()) <= most
-        end_ps = self._end_ps()
-        results = {}
+        end_ps, results = self._end_ps(), {}
         for name in self.schemes:
-            engine = "simpy" if is_small and name not in _loaded else "auto"
             calls = self._probes(port, self._every(name, end_ps))
             alone = replace(self, schemes=(name,), changes={name: self.changes.get(name, {})})
             key = f"{alone} {calls}"
             if key not in _results:
-                watched = [call.make() for call in calls]
-                found = simulate_many(
-                    self.graph, work, self.scheme(name), [self.seed], engine=engine, probes=watched,
-                    faults=[call.make() for call in self._faults()],
+                _results[key] = simulate(
+                    self.graph, self.messages, self.scheme(name), seed=self.seed, progress=False,
+                    probes=[call.make() for call in calls], faults=[call.make() for call in self._faults()],
                 )  # fmt: skip
-                _results[key] = next(found)
             results[name] = _results[key] = _results.pop(key)  # move to the end, to be evicted last
         for key in list(_results)[:-_KEPT]:
             del _results[key]
-        if is_warm and (new := set(self.schemes) - _loaded):
-            _start(lambda: list(map(_load, new)))
         return results
 
     def _end_ps(self) -> float:

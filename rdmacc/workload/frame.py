@@ -260,14 +260,11 @@ def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame
             raise ConfigError("rows", row, f"a dict or a tuple ({', '.join(names)})", where=f"row {number}")
         else:
             dicts.append(dict(zip(names, row, strict=False)))
-    columns = list(dict.fromkeys(chain.from_iterable(dicts))) or list(names[:3])
-    data = np.empty((len(dicts), len(columns)), dtype=object)
-    for place, name in enumerate(columns):
-        default = "0" if name in ("start", "start_ps") else None
-        for number, row in enumerate(dicts):
-            value = row.get(name)
-            data[number, place] = default if value is None else value
-    return pd.DataFrame(data, columns=columns, dtype=object)
+    given = list(dict.fromkeys(chain.from_iterable(dicts))) or list(names[:3])
+    columns = {name: as_objects(row.get(name) for row in dicts) for name in given}
+    for name in {"start", "start_ps"} & columns.keys():
+        columns[name][columns[name] == None] = "0"  # noqa: E711 - elementwise
+    return pd.DataFrame(columns, columns=given, dtype=object)
 
 
 Hosts: TypeAlias = Graph | Fabric | Sequence[Any]

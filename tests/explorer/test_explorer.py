@@ -145,7 +145,7 @@ def test_every_control_works_in_every_position(name, monkeypatch):
         assert control.value == (value if isinstance(value, str) else pytest.approx(value))
 
 
-def test_a_users_scheme_has_a_curve_and_sliders(tmp_path, monkeypatch):
+def test_a_users_scheme_has_a_curve_and_sliders(tmp_path):
     file = tmp_path / "my_ideas.py"
     file.write_text(
         "import rdmacc\n"
@@ -154,7 +154,6 @@ def test_a_users_scheme_has_a_curve_and_sliders(tmp_path, monkeypatch):
         "make = lambda: Scheme(name='mine', control=(Dcqcn(g=0.5),), switch=rdmacc.scheme('dcqcn-hpcc').switch)\n"
         "register_scheme('mine', make, about='gentle marking')\n"
     )
-    monkeypatch.setattr("rdmacc.explorer.warm_up", lambda: None)
     try:
         page([str(file)])
         explorer = Explorer(Setup(hosts=5, schemes=("dcqcn",)))
@@ -175,17 +174,6 @@ def test_reset_restores_the_state(explorer):
     assert explorer.setup == begin
     assert [explorer.controls[f"scheme {i}"].value for i in (1, 2, 3)] == ["dcqcn", "hpcc", ""]
     assert "dcqcn" in explorer.table.value
-
-
-def test_both_engines_show_the_same(monkeypatch):
-    setup = Setup(hosts=5, size_kb=16, schemes=("dcqcn", "ndp"))
-    small = setup.run()
-    monkeypatch.setattr("rdmacc.explorer.setup._results", {})
-    monkeypatch.setattr("rdmacc.explorer.setup._loaded", {*small})
-    for name, result in setup.run().items():
-        assert (small[name].engine, result.engine) == ("simpy", "compiled")
-        assert result.flows.equals(small[name].flows)
-        assert result.probes.equals(small[name].probes)
 
 
 @pytest.mark.slow
