@@ -47,6 +47,8 @@ def from_goal(
 ) -> pd.DataFrame:
     r"""Return the workload in a GOAL file.
 
+    It has one row per send and calc, and one of zero duration for each receive with requirements.
+
     Parameters
     ----------
     path : path
@@ -58,11 +60,6 @@ def from_goal(
     send_done : str
         When operations that require a send may start: once it is "acknowledged", or at its "start", like small messages
         in LogGOPSim.
-
-    Returns
-    -------
-    DataFrame
-        One row per send and calc, and one of zero duration for each receive with requirements.
 
     Raises
     ------

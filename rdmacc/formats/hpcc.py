@@ -79,7 +79,7 @@ class _Tokens:
 
 @typed
 def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Hosts | None = None) -> Imported:
-    """Read network and workload from the HPCC simulator's files.
+    """Read `network, workload, faults` from the HPCC simulator's files.
 
     Parameters
     ----------
@@ -89,11 +89,6 @@ def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Hosts
         Start time in the file that corresponds to time 0 here.
     hosts : sequence, optional
         Names of the hosts, ordered by number; default: h and the node's number. Switches are named s and their number.
-
-    Returns
-    -------
-    Imported
-        `network, workload, faults`.
 
     Raises
     ------

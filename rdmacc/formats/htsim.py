@@ -76,7 +76,7 @@ def from_htsim(
     hosts: Hosts | None = None,
     bundles: str = "refused",
 ) -> Imported:
-    """Read network and workload from htsim's files.
+    """Read `network, workload, faults` from htsim's files; a failed link is down from the start.
 
     Parameters
     ----------
@@ -91,11 +91,6 @@ def from_htsim(
     bundles : str
         How to treat parallel links between two switches (``Bundle``): as an error or, "merged", as one link with their
         total rate, which flows share more evenly than separate links.
-
-    Returns
-    -------
-    Imported
-        `network, workload, faults`: a failed link is down from the start.
 
     Raises
     ------

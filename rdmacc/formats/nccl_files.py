@@ -41,15 +41,12 @@ _TREE = re.compile(r"\[(\d+)\] (?:-?\d+/){2}-?\d+->(\d+)->(-?\d+)")
 def from_nccl_tests(path: File) -> pd.DataFrame:
     """Return a table printed by nccl-tests, to compare with `Result.collectives`.
 
+    Its columns are `size_bytes, time_us, algbw_gbytes, busbw_gbytes`, out of place.
+
     Parameters
     ----------
     path : path
         The output; other lines and MPI's line prefixes are ignored.
-
-    Returns
-    -------
-    DataFrame
-        `size_bytes, time_us, algbw_gbytes, busbw_gbytes`, out of place.
     """
     rows = [match.groups() for line in read_text(path).splitlines() if "#" not in line and (match := _ROW.search(line))]
     if not rows:
@@ -124,11 +121,6 @@ def from_nccl_log(path: File) -> NcclLog:
     ----------
     path : path
         The log of one process or of several.
-
-    Returns
-    -------
-    NcclLog
-        Its tables, and `workload`.
 
     Raises
     ------

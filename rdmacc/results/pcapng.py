@@ -74,7 +74,7 @@ def write_pcapng(
     link: tuple[Hashable, Hashable] | None = None,
     snap_bytes: int = _WHOLE,
 ) -> int:
-    """Write the packets of a trace to a pcapng file.
+    """Write the packets of a trace to a pcapng file; return their number.
 
     An outgoing packet is captured at its first bit, an incoming one at its last. Each link is an interface in the file.
     Time 0 of the simulation is 1970-01-01; times are truncated to nanoseconds.
@@ -93,11 +93,6 @@ def write_pcapng(
     snap_bytes : int
         Bytes to keep of each packet; its full length is recorded too. Default: all, because Wireshark's InfiniBand
         dissector reads the headers of truncated packets but marks them as malformed.
-
-    Returns
-    -------
-    int
-        Number of packets written.
 
     Raises
     ------

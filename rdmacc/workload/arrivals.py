@@ -70,7 +70,7 @@ def poisson(
     start: Quantity = "0us",
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return messages between random pairs of hosts, arriving as a Poisson process at a given load.
+    """Return messages between random pairs of hosts, by start time, which arrive as a Poisson process at a given load.
 
     The load is a fraction of the capacity of the *defining links*; see :class:`~rdmacc.workload.LoadDefinition`:
     with the mean size on the wire E[B] (of the distribution, not of the sample) and the expected number h of
@@ -94,11 +94,6 @@ def poisson(
     is_exact : bool
         Choose the period in which `count` messages arrive so that the actual sizes and pairs, not their expected
         values, give the load. Useful for few messages of a heavy-tailed distribution. Needs `count`.
-
-    Returns
-    -------
-    DataFrame
-        Sorted by start time.
 
     Examples
     --------
@@ -147,7 +142,7 @@ def incasts(
     group: int = 0,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return incasts, from random senders to a random receiver, arriving as a Poisson process.
+    """Return incasts, from random senders to a random receiver, in the order of a Poisson process's arrivals.
 
     Parameters
     ----------
@@ -163,11 +158,6 @@ def incasts(
         Number of incasts, or the period in which they arrive; give one of the two.
     senders, receivers : network or sequence of host, optional
         Possible senders and receivers; default: all hosts. The receiver is drawn first.
-
-    Returns
-    -------
-    DataFrame
-        `degree` rows per incast, sorted by the start of the incast.
 
     Raises
     ------
@@ -312,7 +302,8 @@ def dart_mix(
     A share s of the load is short flows, in Poisson incasts from `degree` random senders to a random receiver. The rest
     is long flows between random pairs. The paper does not say which links define the load, nor how long flows of 1 GB
     contribute to it. We assume that the load refers to the ToRs' uplinks, which are oversubscribed, and that long flows
-    arrive as a Poisson process, with 1 MB each, so that a run of milliseconds has many of them.
+    arrive as a Poisson process, with 1 MB each, so that a run of milliseconds has many of them. Long flows come
+    first, then short ones; each incast is a group.
 
     Parameters
     ----------
@@ -334,11 +325,6 @@ def dart_mix(
     is_persistent : bool
         Follow the paper literally: every host starts one long flow to a random receiver at `start`, and `load` only
         sets the load of short flows, to ``s * load``. Use with ``long="1GB"``.
-
-    Returns
-    -------
-    DataFrame
-        The long flows, then the short ones; each incast is a group.
     """
     share = DART_MIXES.get(mix) if isinstance(mix, str) else mix
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share < 1:

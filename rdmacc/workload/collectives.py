@@ -25,7 +25,7 @@ def ring_all_reduce(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", gr
     The data are split into n chunks that differ by at most 1 byte. In step t host i sends chunk ``(i - t) mod n`` to
     host i + 1: n - 1 steps of reduce-scatter, then n - 1 of all-gather. It first waits for the chunk that host i - 1
     sends it in step t - 1. So a host sends ``2 (n - 1) / n * size`` bytes (exactly, if n divides `size`), and all hosts
-    together always send ``2 (n - 1) size``.
+    together always send ``2 (n - 1) size``. Message ``n t + i`` is the one that host i sends in step t.
 
     Parameters
     ----------
@@ -35,11 +35,6 @@ def ring_all_reduce(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", gr
         Data per host, at least n bytes.
     group : int
         Group of the first step; step t is group ``group + t``.
-
-    Returns
-    -------
-    DataFrame
-        Ordered by step: message ``n t + i`` is the one that host i sends in step t.
 
     References
     ----------
@@ -78,7 +73,9 @@ def tree_all_reduce(
         h3  h4  h5  h6
 
     Host i's parent is host ``(i - 1) // fan_out``. A chunk also waits for the previous one on the same link. Every host
-    except the root sends `size` bytes up and receives `size` bytes: ``2 (n - 1) size`` in total.
+    except the root sends `size` bytes up and receives `size` bytes: ``2 (n - 1) size`` in total. Messages are
+    ordered by chunk, up and then down: with m = n - 1, chunk c is message ``2 m c + i`` on its way up from host i + 1,
+    and message ``2 m c + m + i`` on its way down to it.
 
     Parameters
     ----------
@@ -92,12 +89,6 @@ def tree_all_reduce(
         Children of a host.
     group : int
         Group of the first chunk's way up; chunk c has group ``group + 2 c`` up and ``group + 2 c + 1`` down.
-
-    Returns
-    -------
-    DataFrame
-        Ordered by chunk, up and then down: with m = n - 1, chunk c is message ``2 m c + i`` on its way up from host i +
-        1, and message ``2 m c + m + i`` on its way down to it.
     """
     names = as_objects(checked_hosts(hosts))
     parts = _parts(size, checked_whole("chunks", chunks, 1), "chunks")
@@ -125,7 +116,7 @@ def all_to_all(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", group: 
     """Return an all-to-all: every host sends `size` bytes to every other, as in the exchange of tokens between experts.
 
     All ``n (n - 1)`` messages start at once; with :func:`rdmacc.workload.nccl.all_to_all`, each host sends to one or a
-    few others at a time.
+    few others at a time. Messages are ordered by sender.
 
     Parameters
     ----------
@@ -133,11 +124,6 @@ def all_to_all(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", group: 
         n different hosts, at least two, or the network whose hosts they are.
     group : int
         Group of the messages.
-
-    Returns
-    -------
-    DataFrame
-        Ordered by sender.
     """
     listed = checked_hosts(hosts)
     return many_to_many(listed, listed, size, start=start, group=group)

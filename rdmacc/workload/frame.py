@@ -41,7 +41,7 @@ def stream(seed: int, purpose: int) -> np.random.Generator:
 
 
 def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame:
-    """Return a workload from rows, with defaults filled in.
+    """Return a workload from rows, with defaults filled in: a new frame, as :mod:`rdmacc.workload` describes it.
 
     Parameters
     ----------
@@ -49,11 +49,6 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         A tuple is ``(src, dst, size, start, group, after, weight)``, the last four optional. Sizes may have units; a
         `start` other than 0 must. A DataFrame's index names the messages; other rows are numbered from 0. A dict with a
         `duration` is a computation on host `src`; `delay` is one time for each row in `after`, or one for all.
-
-    Returns
-    -------
-    DataFrame
-        A new frame, with the columns that :mod:`rdmacc.workload` describes.
 
     Raises
     ------

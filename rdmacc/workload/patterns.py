@@ -157,7 +157,7 @@ def many_to_many(
     group: int = 0,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return one message from every sender to every receiver, except to itself.
+    """Return one message from every sender to every receiver, except to itself, in the order of `receivers`.
 
     Parameters
     ----------
@@ -166,11 +166,6 @@ def many_to_many(
         `hosts`, receivers from those that do not send.
     size : SizeDistribution, str or number
         Size of each message.
-
-    Returns
-    -------
-    DataFrame
-        Ordered by sender, then in the order of `receivers`.
     """
     first = chosen("senders", senders, hosts, (), seed, MANY_SENDERS)
     without = first if isinstance(receivers, Integral) else ()
@@ -218,7 +213,8 @@ def partition_aggregate(
          a -> w1  ... w1 -> a   > ->  a -> w0 ...
          a -> w2  ... w2 -> a  /
 
-    A response waits for its request; all requests of a round wait for all responses of the previous round.
+    A response waits for its request; all requests of a round wait for all responses of the previous round. With n
+    workers, request i of round r is message ``2 n r + i``, and its response ``2 n r + n + i``.
 
     Parameters
     ----------
@@ -230,12 +226,6 @@ def partition_aggregate(
         Sizes of the messages.
     group : int
         Group of the first round's responses; those of round r are group ``group + r``. Requests have no group.
-
-    Returns
-    -------
-    DataFrame
-        Ordered by round, requests first: with n workers, request i of round r is message ``2 n r + i``, and its
-        response ``2 n r + n + i``.
     """
     if not is_name(aggregator):
         raise ConfigError("aggregator", aggregator, "the name of a host")
@@ -276,6 +266,8 @@ def request_response(
 ) -> pd.DataFrame:
     """Return closed loops: each client queries a random server, and the next one after its response has arrived.
 
+    Request r of client c is message ``2 (c rounds + r)``, and its response the next one.
+
     Parameters
     ----------
     clients, servers : network, sequence or int
@@ -285,11 +277,6 @@ def request_response(
         Sizes of the messages.
     rounds : int
         Requests of each client.
-
-    Returns
-    -------
-    DataFrame
-        Ordered by client: request r of client c is message ``2 (c rounds + r)``, and its response the next one.
     """
     turns = checked_whole("rounds", rounds, 1)
     first = chosen("clients", clients, hosts, (), seed, REQUEST_CLIENTS)
