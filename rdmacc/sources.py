@@ -45,7 +45,6 @@ _DEFINED: dict[str, tuple[list[_Space], list[FunctionType], list[Any]]] = {}
 _CONTAINERS: dict[int, Any] = {}  # dictionaries and lists that modules defined, by identity
 _PARTS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _TAINTS: list[str] = []
-_OTHERS: dict[str, Any] = {}  # modules found not to be the user's, by name
 _BUILT_IN = frozenset(name for name in vars(builtins) if not name.startswith("__"))
 
 
@@ -257,13 +256,9 @@ def user_sources() -> dict[str, str | None]:
     """
     found = {}
     for name, module in list(sys.modules.items()):
-        if _OTHERS.get(name) is module:
-            continue
         file = getattr(module, "__file__", None)
-        is_main = name in ("__main__", "__mp_main__")
-        if is_main or not isinstance(file, str) or name.partition(".")[0] == _ROOT or is_installed(file):
-            _OTHERS[name] = module
-        else:
+        is_other = name in ("__main__", "__mp_main__") or name.partition(".")[0] == _ROOT
+        if isinstance(file, str) and not is_other and not is_installed(file):
             found[name] = _text(name, file)
     return found | _main()
 
@@ -301,7 +296,7 @@ def _is_as_compiled(name: str, file: str) -> bool:
 
 def are_current(sources: Mapping[str, str | None]) -> bool:
     """Return whether modules, or the files that an import would read, still have the text that `user_sources` found."""
-    now = user_sources()
+    now = user_sources() if sources else {}
     for name, text in sources.items():
         if name in now:
             if now[name] != text:

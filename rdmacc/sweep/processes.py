@@ -117,7 +117,7 @@ class Processes:
     def outcomes(self, calls: Mapping[_Key, Callable[[], _R]]) -> Iterator[tuple[_Key, Future[_R]]]:
         """Make calls, and yield each when it has ended.
 
-        Calls whose process died are repeated in the end, one at a time, because together they may have run out of
+        Calls whose process died are repeated at the end, one at a time, because together they may have run out of
         memory. A call that kills its process again ends with a BrokenExecutor.
         """
         died: dict[_Key, Callable[[], _R]] = {}

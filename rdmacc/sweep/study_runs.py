@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import groupby, product
 from typing import Any, NamedTuple
 
@@ -259,21 +259,18 @@ def runs_of(
     fixed: Mapping[str, Any],
 ) -> list[StudyRun]:  # fmt: skip
     """Return a run for each scheme, combination of values and seed, without identical runs of a scheme."""
-    made: dict[Hashable, Any] = {}
     functions = {"network": network, "workload": work}
     taken = {what: [name for name in (*values, "seed") if _takes(one, name)] for what, one in functions.items()}
     elsewhere = {*taken["network"], *taken["workload"]}
 
-    def build(what: str, given: Mapping[str, Any]) -> Any:
+    @cache
+    def made(what: str, /, **given: Any) -> Any:
         """Build each network and workload once in a process."""
-        function, own = functions[what], {name: given[name] for name in taken[what]}
-        if not callable(function):
-            return function
-        # keyed by id, which is safe, because the values outlive this object
-        key = (what, *((name, value if name == "seed" else id(value)) for name, value in own.items()))
-        if key not in made:
-            made[key] = function(**own)
-        return made[key]
+        return functions[what](**given)
+
+    def build(what: str, given: Mapping[str, Any]) -> Any:
+        own = functions[what]
+        return made(what, **{name: given[name] for name in taken[what]}) if callable(own) else own
 
     def scenario(scheme: Scheme, given: Mapping[str, Any]) -> Scenario:
         graph, frame = build("network", given), build("workload", given)

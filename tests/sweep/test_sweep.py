@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,10 +24,11 @@ import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
 from rdmacc.simulation import Simulation, copies, running
-from rdmacc.sweep.processes import why_not_elsewhere
+from rdmacc.sweep.processes import Processes, why_not_elsewhere
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
 from rdmacc.sweep.workers import Failed, Run, Task, compute
+from tests import sweeps
 from tests.support import refused
 from tests.sweeps import Long, Stopped, Tiny, Troubled
 
@@ -102,6 +104,18 @@ def test_a_failed_point_does_not_affect_others(tmp_path):
     ):
         found.table  # noqa: B018
     assert stored(Troubled(), store=Store(tmp_path)).reused == 4
+
+
+@pytest.mark.slow
+def test_calls_whose_process_dies_are_repeated_alone(tmp_path):
+    """One kills its process each time, one only while others run; the rest run once."""
+    calls = {name: partial(sweeps.write_and_die, str(tmp_path), name) for name in ("a", "b", "always", "once", "c")}
+    with Processes(2, imports_script=False) as processes:
+        found = dict(processes.outcomes(calls))
+    assert {name for name, future in found.items() if future.exception()} == {"always"}
+    assert isinstance(found["always"].exception(), BrokenExecutor)
+    runs = Counter(path.name.partition(" ")[0] for path in tmp_path.iterdir())
+    assert runs == {"a": 1, "b": 1, "c": 1, "always": 2, "once": 2}
 
 
 def test_a_failure_on_an_executor_does_not_affect_others(tmp_path):
@@ -254,6 +268,7 @@ def compare():
 """
 
 UNGUARDED = DEFINES + "\ncompare()\n"
+DEFINES_NOTHING = UNGUARDED.replace("[half, ", "['line-rate', ")
 GUARDED = DEFINES + '\nif __name__ == "__main__":\n    compare()\n'
 
 
@@ -262,6 +277,7 @@ GUARDED = DEFINES + '\nif __name__ == "__main__":\n    compare()\n'
     ("text", "warning"),
     [
         pytest.param(UNGUARDED, 'under `if __name__ == "__main__":`', id="defines"),
+        pytest.param(DEFINES_NOTHING, "", id="defines nothing"),
         pytest.param(GUARDED, "", id="defines, guarded", marks=pytest.mark.nightly),
     ],
 )
