@@ -239,7 +239,7 @@ def _node(name: Any) -> str | int:
 
 def _network_out(graph: Graph) -> dict[str, Any]:
     nodes = [
-        [_node(name), data["kind"], data.get("buffer_bytes", 0), float(data.get("rate_bps", 0))]
+        [_node(name), data["kind"], int(data.get("buffer_bytes", 0)), float(data.get("rate_bps", 0))]
         for name, data in graph.nodes(data=True)
     ]
     links = [

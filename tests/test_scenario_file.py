@@ -79,7 +79,9 @@ def test_open_workloads_and_numpy_numbers_and_bools_survive_a_round_trip(tmp_pat
     work = rdmacc.open_work(rdmacc.incast(["h1", "h2"], "h0", "6kB"), [3, 4])
     slow = rdmacc.SlowLink(link=("h0", "s0"), share=0.5, both_ways=np.False_)
     flags = {"trace": np.True_, "explain": np.False_, "check": np.True_}
-    one = scenario(workload=work, probes=[probes.rate(np.int64(0))], faults=[slow], **flags)
+    graph = rdmacc.star(3)
+    graph.nodes["s0"]["buffer_bytes"] = np.int32(10**6)
+    one = scenario(network=graph, workload=work, probes=[probes.rate(np.int64(0))], faults=[slow], **flags)
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
     assert back.simulation().send("h1", "h0", "1kB", priority=4) == 2
     assert back.run().probes.equals(one.run().probes)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.show.tables import html_table, text_table
-from rdmacc.topology.base import Graph, completed, hosts, port_rate_bps, switches
+from rdmacc.topology.base import Graph, completed, hosts, port_rate_bps, switches, validate
 from rdmacc.topology.base_times import longest_ps, packet_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import in_order, levels_of
@@ -151,6 +151,7 @@ def bisection_bps(
     unless given. For networks from the builders this split minimises the flow; for other graphs it may not.
     """
     network = completed(network)
+    validate(network)
     known = hosts(network)
     first, second = _halves(network)
     left, right = (first if one is None else list(one)), (second if other is None else list(other))

@@ -54,6 +54,7 @@ MISTAKES = [
     (lambda: topology.bisection_bps(topology.star(2), ["s0"]), "one = ['s0']: must be hosts of the network"),
     (lambda: topology.bisection_bps(topology.star(2), None, []), "other = []: must be hosts of the"),
     (lambda: topology.bisection_bps(topology.star(2), ["h0"], ["h0"]), "other = ['h0']: must share no host with the"),
+    (lambda: topology.bisection_bps(nx.DiGraph([(0, 1)])), "network = 'DiGraph': must be an undirected networkx.Graph"),
     # Dragonflies
     (lambda: topology.dragonfly(2, 1, 10**6), "must be at most"),
     (lambda: dragonfly_route(topology.star(2), "h0", "h1"), "made by topology.dragonfly"),
