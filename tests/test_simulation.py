@@ -112,10 +112,11 @@ def test_hosts_joined_without_a_switch(engine):
 @pytest.mark.parametrize("count", [1, 7])
 def test_names_of_any_kind(engine, count):
     graph = nx.relabel_nodes(rdmacc.star(3), {"h0": 0, "h1": (1, "x"), "h2": frozenset("z")})
-    work = rdmacc.messages([(0, (1, "x"), 1000 * count), (frozenset("z"), 0, 1000)])
-    flows = rdmacc.simulate(graph, work, "dasr", engine=engine).flows
-    assert flows["src"].tolist() == [0, frozenset("z")]
-    assert (flows["status"] == "finished").all()
+    work = rdmacc.messages([((1, "x"), 0, 1000 * count), (frozenset("z"), 0, 1000)])
+    result = rdmacc.simulate(graph, work, "dasr", engine=engine)
+    assert result.flows["src"].tolist() == [(1, "x"), frozenset("z")]
+    assert (result.flows["status"] == "finished").all()
+    assert len(result.plot.step().get_yticks()) == 2
 
 
 def test_message_labels_are_kept(engine):
