@@ -25,7 +25,6 @@ def queues_of_most(rows: pd.DataFrame) -> dict[str, float]:
     return {one: [*by_senders(rows, "queue, longest", one).values()][-1] for one in LOOKS}
 
 
-@register_experiment
 class Figure1(Experiment):
     name = "toy.fig1"
     claims = (
@@ -44,13 +43,12 @@ class Figure1(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         counts = (2, 8) if scale == "quick" else (2, 8, 32)
         for scheme, senders, start in product(LOOKS, counts, START_PS):
-            scenario = Scenario(
+            yield Point.of(
+                f"{scheme}, {senders}, {start}", {"scheme": scheme, "senders": senders, "start": start},
                 network=partial(topology.star, senders + 1, rate="100Gbps", delay="1us"),
-                workload=partial(incast, senders, START_PS[start], seed),
-                scheme=preset("toy-2030")[scheme], seed=seed, probes=[probes.queue("s0", "h0")],
+                workload=partial(incast, senders, START_PS[start], seed), scheme=preset("toy-2030")[scheme], seed=seed,
+                probes=[probes.queue("s0", "h0")], cost=senders,
             )  # fmt: skip
-            labels = {"scheme": scheme, "senders": senders, "start": start}
-            yield Point(name=f"{scheme}, {senders}, {start}", scenario=scenario, labels=labels, cost=senders)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, queue = result.flows, result.samples("queue s0->h0")

@@ -125,14 +125,13 @@ class ClosCase:
         )  # fmt: skip
         connection = "pair" if TRAFFIC[self.reading].is_kept else "auto"
         until_ps = PERSISTENT_UNTIL_PS if self.is_persistent else UNTIL_PS
-        scenario = Scenario(
+        return Point.of(
+            name,
+            {**self.identity, "reading": self.reading, "degree": self.degree, "short_bytes": self.short_bytes,
+             "seed": seed},
             network=topology.dart_clos, workload=traffic, seed=seed, until=until_ps,
-            scheme=metered(self.scheme, connection=connection, **dict(self.changes)),
+            scheme=metered(self.scheme, connection=connection, **dict(self.changes)), cost=self.load,
         )  # fmt: skip
-        labels = self.identity | {
-            "reading": self.reading, "degree": self.degree, "short_bytes": self.short_bytes, "seed": seed,
-        }  # fmt: skip
-        return Point(name=name, scenario=scenario, labels=labels, cost=self.load)
 
 
 def mix_on_clos(load: float, mix: str, **options: Any) -> pd.DataFrame:

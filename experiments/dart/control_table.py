@@ -32,7 +32,6 @@ def _both(slower: float, of_long_flow: float) -> Some:
     return Some(All({**latency, _LONG_FLOW: Within(0, by=of_long_flow)}), of="the settings")
 
 
-@register_experiment
 class ControlTable(Experiment):
     name = "dart.control-table"
     claims = (

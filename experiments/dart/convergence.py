@@ -20,25 +20,21 @@ ABOUT_ONE = AtMost(2)
 NAMES = {"dart": "Dart", "rcp": "RCP", "dcqcn": "DCQCN", "timely": "TIMELY"}
 
 
-def points_for(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
-    """Return a point for each scheme: one flow, then two."""
+def points_for(names: tuple[str, ...], scale: str, seed: int) -> Iterator[Point]:
+    """Yield a point for each scheme: one flow, then two."""
     lasting_rtts = 300 if check_scale(scale) == "quick" else 5000
-    found = []
     for name in names:
-        scenario = Scenario(
+        yield Point.of(
+            name, {"scheme": name},
             network=partial(topology.star, 3, rate=RATE, delay=DELAY, buffer=3 * BUFFER_PER_PORT),
             workload=workload.long_flows([("h1", RECEIVER), ("h2", RECEIVER)], start=[0, _JOIN_PS]),
-            scheme=PRESET[name],
-            until=_JOIN_PS + lasting_rtts * RTT_PS,
-            seed=seed,
+            scheme=PRESET[name], until=_JOIN_PS + lasting_rtts * RTT_PS, seed=seed,
             probes=(
                 *(probes.rate(flow) for flow in range(2)),
                 *(probes.field("flow", flow, "received_packets") for flow in range(2)),
                 probes.queue("s0", RECEIVER),
             ),
-        )
-        found.append(Point(name=name, scenario=scenario, labels={"scheme": name}))
-    return found
+        )  # fmt: skip
 
 
 def measure_convergence(point: Point, result: Result) -> pd.DataFrame:

@@ -29,7 +29,6 @@ def _draw_quoted(ax: Axes, _: pd.DataFrame) -> None:
                     fontsize=8)  # fmt: skip
 
 
-@register_experiment
 class Figure1(Experiment):
     name = "dart.fig1"
     claims = (
@@ -39,7 +38,7 @@ class Figure1(Experiment):
         claim("dart-f1-3", measure=_slower_than_dart, band=Each(AtLeast(5), "scheme")),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         return points_for(("dart", "rcp", "dcqcn", "timely"), scale, seed)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

@@ -24,7 +24,6 @@ def _queue_growth(rows: pd.DataFrame) -> Measured:
     return Measured(row_of(rows, "long")["queue growth, settled"] / WIRE_BYTES, f"over the rest of the run, at {queue}")
 
 
-@register_experiment
 class Figure2(Experiment):
     name = "dart.fig2"
     is_wide = True
@@ -52,18 +51,17 @@ class Figure2(Experiment):
     )  # fmt: skip
     grid = MappingProxyType({"columns": 1, "size": (7, 2), "sharex": True})
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         network = fat_tree(4) if check_scale(scale) == "quick" else topology.dart_clos
         graph = network()
         far = other_pods(graph)
         senders = [far[0], far[-1]]  # in different pods
         towards = ports_towards(graph, RECEIVER)
-        scenario = Scenario(
+        yield Point.of(
+            "long",
             network=network,
             workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, ps(self.start_ps)]),
-            scheme=PRESET["dasr"],
-            until=ps(self.until_ps),
-            seed=seed,
+            scheme=PRESET["dasr"], until=ps(self.until_ps), seed=seed,
             probes=(
                 *(probes.rate(flow) for flow in range(2)),
                 probes.field("host", RECEIVER, "Dasr.auss_n"),
@@ -71,8 +69,7 @@ class Figure2(Experiment):
                 probes.throughput("tor0", RECEIVER, every="50us"),
                 *(probes.queue(node, peer, every=ps(self.every_ps)) for node, peer in towards),
             ),
-        )
-        return [Point(name="long", scenario=scenario)]
+        )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         plan = result.plan

@@ -38,7 +38,6 @@ def _next(times: pd.Index, from_ps: float) -> float:
     return float(times[row]) if row < len(times) else float("nan")
 
 
-@register_experiment
 class Figure3(Experiment):
     name = "dart.fig3"
     is_wide = True
@@ -69,20 +68,16 @@ class Figure3(Experiment):
                 workload.long_flows([(long, RECEIVER)]),
             )
             lasts_ps = (k + 1) * int(work["size_bytes"].iloc[0]) * 8e12 / LINE_BPS
-            scenario = Scenario(
-                network=network,
-                workload=work,
-                scheme=PRESET[scheme],
-                until=ps(self.start_ps + round(1.5 * lasts_ps)) + us(300),
-                seed=seed,
+            yield Point.of(
+                f"k={k} {size} {scheme}", {"k": k, "size": size, "scheme": scheme},
+                network=network, workload=work, scheme=PRESET[scheme],
+                until=ps(self.start_ps + round(1.5 * lasts_ps)) + us(300), seed=seed,
                 probes=(
                     probes.rate(k),
                     probes.field("host", RECEIVER, "Dasr.auss_n"),
                     probes.field("flow", k, "received_packets"),
                 ),
-            )
-            labels = {"k": k, "size": size, "scheme": scheme}
-            yield Point(name=f"k={k} {size} {scheme}", scenario=scenario, labels=labels)
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, plan = result.flows, result.plan

@@ -66,7 +66,6 @@ def _counted_once(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-@register_experiment
 class Figure4(Experiment):
     name = "dart.fig4"
     is_wide = True
@@ -101,8 +100,7 @@ class Figure4(Experiment):
         watched = (probes.field("host", RECEIVER, "Dasr.auss_n"), probes.field("flow", 1, "Dasr.open_messages"))
         yield Point(name="handlers")
         for name, work in (("overlap", overlap), ("silent", silent)):
-            scenario = Scenario(network=network, workload=work, scheme=PRESET["dasr"], probes=watched, seed=seed)
-            yield Point(name=name, scenario=scenario)
+            yield Point.of(name, network=network, workload=work, scheme=PRESET["dasr"], probes=watched, seed=seed)
 
     def compute(self, point: Point) -> pd.DataFrame:
         numbers: dict[str, tuple[float, str]] = {}

@@ -71,7 +71,6 @@ def _order(rows: pd.DataFrame) -> float:
 _ALL_STATES = Exactly(len(STATES))
 
 
-@register_experiment
 class Figure5(Experiment):
     name = "dart.fig5"
     is_wide = True
@@ -113,15 +112,11 @@ class Figure5(Experiment):
                 probes.Probe(name="rate", place="flow", at=0, field="rate_bps"),
                 probes.Probe(name="marked", place="host", at=receiver, field="Dasr.marked_ps"),
             )
-            scenario = Scenario(
-                network=network,
-                workload=workload.long_flows(pairs),
-                scheme=PRESET["dasr"],
-                until=ps(self.until_ps),
-                probes=watched,
-                seed=seed,
-            )
-            yield Point(name=name, scenario=scenario, labels={"flows": len(pairs)})
+            yield Point.of(
+                name, {"flows": len(pairs)},
+                network=network, workload=workload.long_flows(pairs), scheme=PRESET["dasr"], until=ps(self.until_ps),
+                probes=watched, seed=seed,
+            )  # fmt: skip
 
     def compute(self, point: Point) -> pd.DataFrame:
         numbers: dict[str, tuple[float, str]] = {}

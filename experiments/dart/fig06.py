@@ -69,7 +69,6 @@ def _at_once(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-@register_experiment
 class Figure6(Experiment):
     name = "dart.fig6"
     is_wide = True
@@ -89,15 +88,11 @@ class Figure6(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         rounds, bursts = (4, self.bursts[1::2]) if check_scale(scale) == "quick" else (100, self.bursts)
         for packets, (name, changes) in product(bursts, _SCHEMES.items()):
-            scenario = Scenario(
-                network=detour,
-                workload=_rounds(packets, rounds),
-                scheme=PRESET["dart"].replace(**changes),
-                seed=seed,
+            yield Point.of(
+                f"{packets} packets, {name}", {"packets": packets, "scheme": name},
+                network=detour, workload=_rounds(packets, rounds), scheme=PRESET["dart"].replace(**changes), seed=seed,
                 trace=True,
-            )
-            labels = {"packets": packets, "scheme": name}
-            yield Point(name=f"{packets} packets, {name}", scenario=scenario, labels=labels)
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         passed = visits(result)

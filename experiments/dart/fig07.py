@@ -107,7 +107,6 @@ def _occupied(rows: pd.DataFrame) -> Measured:
     return Measured({"median": rows["entries, median"], "all 8": rows["entries, full"]}, "; ".join(words))
 
 
-@register_experiment
 class Figure7(Experiment):
     name = "dart.fig7"
     seed_stride = 8
@@ -152,21 +151,17 @@ class Figure7(Experiment):
         )
         yield Point(name="handlers")
         for number in range(runs):
-            scenario = Scenario(
+            yield Point.of(
+                f"order {number}",
                 network=fat_tree(tree), workload=partial(_random_messages, tree**3 // 4, count, seed + number),
                 scheme=_UP_TO_100_KB, seed=seed + number, trace=True,
             )  # fmt: skip
-            yield Point(name=f"order {number}", scenario=scenario)
         for load in self.loads:
-            scenario = Scenario(
-                network=clos,
-                workload=partial(_typical_mix, clos, load, duration, long, seed),
-                scheme=PRESET["dart"],
-                seed=seed,
-                trace=True,
-            )
-            labels = {"load": load}
-            yield Point(name=f"typical {load:.0%}", scenario=scenario, labels=labels, cost=1 + 10 * load)
+            yield Point.of(
+                f"typical {load:.0%}", {"load": load},
+                network=clos, workload=partial(_typical_mix, clos, load, duration, long, seed), scheme=PRESET["dart"],
+                seed=seed, trace=True, cost=1 + 10 * load,
+            )  # fmt: skip
 
     def compute(self, point: Point) -> pd.DataFrame:
         numbers: dict[str, tuple[float, str]] = {}

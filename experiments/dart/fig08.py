@@ -9,7 +9,6 @@ def _ratio(table: pd.DataFrame) -> float:
     return float(means["t_f'"] / means["t_f"])
 
 
-@register_experiment
 class Figure8(Experiment):
     name = "dart.fig8"
     claims = (

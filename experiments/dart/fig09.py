@@ -78,7 +78,6 @@ def _quoted(table: pd.DataFrame) -> float:
     raise NotJudged("not measured")
 
 
-@register_experiment
 class Figure9(Experiment):
     name = "dart.fig9"
     claims = (

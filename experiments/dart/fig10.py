@@ -109,7 +109,6 @@ def _with_fair_share(table: pd.DataFrame) -> pd.DataFrame:
 _MEDIANS = At("medians", Each(Rises(), "scheme"))
 
 
-@register_experiment
 class Figure10(Experiment):
     name = "dart.fig10"
     claims = (
@@ -128,16 +127,11 @@ class Figure10(Experiment):
         claim("dart-f10-7a", measure=_from_release, band=Each(Size(2.5, 3.3), "degree"), direction=Each(MoreThan(1))),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         degrees = (4, 16) if check_scale(scale) == "quick" else (2, 4, 8, 12, 16)
-        return [
-            Point(
-                name=f"{degree} senders, {name}",
-                scenario=incasts(degree, name, scale, seed),
-                labels={"degree": degree, "scheme": name},
-            )
-            for degree, name in product(degrees, _LOOKS)
-        ]
+        for degree, name in product(degrees, _LOOKS):
+            labels, scenario = {"degree": degree, "scheme": name}, incasts(degree, name, scale, seed)
+            yield Point(name=f"{degree} senders, {name}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         levels = pd.Index(range(0, 1001), name="time_ps")  # quantiles, in thousandths

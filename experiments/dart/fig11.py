@@ -63,7 +63,6 @@ _TYPICAL, _HEAVY = all_runs("typical"), all_runs("heavy")
 _OF_BASELINES = all_runs("typical", schemes=(*BASELINES, "dart"))
 
 
-@register_experiment
 class Figure11(LoadFigure):
     name = "dart.fig11"
     quantity, published = "p99", PUBLISHED_TAIL

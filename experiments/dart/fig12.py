@@ -19,7 +19,6 @@ def _beside_the_best(rows: pd.DataFrame) -> dict[str, float]:
     return {f"{mix}, {load}": value for mix, ratios in found.items() for load, value in ratios.items()}
 
 
-@register_experiment
 class Figure12(LoadFigure):
     name = "dart.fig12"
     quantity, published = "p50", PUBLISHED_MEDIAN

@@ -52,7 +52,6 @@ def _mean_gain(id: str, published: float, *others: str) -> Claim:
                  direction=IS_GAIN, needs=all_runs("typical", schemes=(*others, "dart")))  # fmt: skip
 
 
-@register_experiment
 class Figure13(LoadFigure):
     name = "dart.fig13"
     quantity, published = _GOODPUT, PUBLISHED_GOODPUT

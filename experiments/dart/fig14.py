@@ -47,7 +47,6 @@ _IS_GAIN = AtLeast(NOTICEABLE)
 _claim = partial(claim, needs=cases(tuple(VARIANTS), _LOADS))
 
 
-@register_experiment
 class Figure14(ClosFigure):
     name = "dart.fig14"
     claims = (

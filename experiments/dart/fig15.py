@@ -47,7 +47,6 @@ def _means(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 _TIMES_DART = At("RCP / Dart", MoreThan(5, "x"))
 
 
-@register_experiment
 class Figure15(Experiment):
     name = "dart.fig15"
     seed_stride = 20
@@ -67,7 +66,7 @@ class Figure15(Experiment):
             for weight in WEIGHTS
             for one in seeds
         ]
-        return points_for(("rcp", "dart"), scale, seed) + joining
+        return [*points_for(("rcp", "dart"), scale, seed), *joining]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         if point.labels["scheme"] == "expresspass":

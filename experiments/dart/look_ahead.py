@@ -57,7 +57,6 @@ def _overhead(table: pd.DataFrame) -> dict[str, float]:
     return {"bytes": with_it - without, "share": (with_it - without) / PAYLOAD}
 
 
-@register_experiment
 class LookAhead(Experiment):
     name = "dart.look-ahead"
     claims = (
@@ -82,19 +81,18 @@ class LookAhead(Experiment):
         victim = workload.long_flows([("h1", RECEIVER)])
         for (name, (scheme, is_private)), attack in product(_ARRANGEMENTS.items(), _LOOKS):
             work = victim if attack == "no attack" else workload.combine(victim, _attack(is_private, until_ps))
-            scenario = Scenario(
+            yield Point.of(
+                f"{name}, {attack}", {"arrangement": name, "attack": attack},
                 network=partial(shared_machine, is_private), workload=work, scheme=PRESET[scheme], until=until_ps,
                 seed=seed, probes=(probes.field("flow", 0, "received_packets", every=_BIN_PS), probes.rate(0)),
             )  # fmt: skip
-            labels = {"arrangement": name, "attack": attack}
-            yield Point(name=f"{name}, {attack}", scenario=scenario, labels=labels)
         for scheme in ("dasr", "dasr-no-look-ahead"):
             senders = [f"h{number}" for number in range(1, INCAST + 1)]
-            scenario = Scenario(
+            yield Point.of(
+                f"incast, {scheme}",
                 network=partial(topology.star, INCAST + 1, rate=RATE, delay=DELAY, buffer=INCAST * BUFFER_PER_PORT),
                 workload=workload.incast(senders, RECEIVER, PAYLOAD), scheme=PRESET[scheme], seed=seed,
             )  # fmt: skip
-            yield Point(name=f"incast, {scheme}", scenario=scenario)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         plan = result.plan

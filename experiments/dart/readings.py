@@ -83,7 +83,6 @@ def _published_ratio(load: float) -> float:
     return dcqcn / dart
 
 
-@register_experiment
 class Readings(ClosFigure):
     name = "dart.readings"
 

@@ -73,7 +73,6 @@ _IS_GAIN = AtLeast(NOTICEABLE)
 _ALL = changes("paper")
 
 
-@register_experiment
 class Sensitivity(ClosFigure):
     name = "dart.sensitivity"
     claims = (

@@ -84,7 +84,6 @@ def _published_cell(_: str, dcqcn: float, dart: float) -> Band:
 _HIGH = (("typical", 0.4), ("typical", 0.6), ("heavy", 0.4))
 
 
-@register_experiment
 class Table1(TableFigure):
     name = "dart.table1"
     published, names = PUBLISHED_MARKS, ("DCQCN", "Dart")

@@ -59,7 +59,6 @@ def _trends(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     return by_load | by_mix
 
 
-@register_experiment
 class Table2(TableFigure):
     name = "dart.table2"
     published, names = PUBLISHED_DILATION, _NAMES

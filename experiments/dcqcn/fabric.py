@@ -28,7 +28,6 @@ def gain(rows: pd.DataFrame, quantity: str) -> float:
     return found["DCQCN"] / found["PFC alone"]
 
 
-@register_experiment
 class Fabric(Experiment):
     name = "dcqcn.fabric"
     seeding = Seeding.POOLED
@@ -51,11 +50,11 @@ class Fabric(Experiment):
         end_ps = END_PS[check_scale(scale)]
         for name, one in product(LOOKS, range(seed, seed + SEEDS[scale])):
             control = preset("dcqcn-2015")[name] if name == "dcqcn" else scheme(name)
-            scenario = Scenario(
+            yield Point.of(
+                f"{name}, seed {one}", {"scheme": name, "seed": one},
                 network=fabric, workload=partial(flows, one), scheme=control, seed=one, until=ps(end_ps),
                 probes=[probes.goodput(i, every=ps(end_ps // 2)) for i in range(len(FLOWS))],
             )  # fmt: skip
-            yield Point(name=f"{name}, seed {one}", scenario=scenario, labels={"scheme": name, "seed": one})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         plan = result.plan.scheme

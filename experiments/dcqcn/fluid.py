@@ -35,7 +35,6 @@ def _queue(frame: pd.DataFrame) -> pd.Series:
     return curve.set_axis(curve.index.astype(np.int64))
 
 
-@register_experiment
 class Fluid(Experiment):
     name = "dcqcn.fluid"
     seeding = Seeding.POOLED
@@ -66,14 +65,12 @@ class Fluid(Experiment):
             labels = {"flows": count, "case": "", "seed": one}
             yield Point(name=f"{count} flows, seed {one}", scenario=scenario, labels=labels, cost=2)
         for (case, changes), one in product(CASES.items(), seeds):
-            scenario = Scenario(
+            yield Point.of(
+                f"{case}, seed {one}", {"flows": 0, "case": case, "seed": one},
                 network=partial(topology.star, 4, rate="40Gbps", delay="1us"),
-                workload=partial(workload.messages, JOINING),
-                scheme=preset("dcqcn-2015")["dcqcn"].replace(**changes), seed=one, until=ps(END_PS),
-                probes=[probes.rate(i, every="20us") for i in range(2)],
+                workload=partial(workload.messages, JOINING), scheme=preset("dcqcn-2015")["dcqcn"].replace(**changes),
+                seed=one, until=ps(END_PS), probes=[probes.rate(i, every="20us") for i in range(2)],
             )  # fmt: skip
-            labels = {"flows": 0, "case": case, "seed": one}
-            yield Point(name=f"{case}, seed {one}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         if point.labels["case"]:

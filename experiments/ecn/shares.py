@@ -45,7 +45,6 @@ def disturbed(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
     return {scheme: float(found[scheme]) for scheme in LOOKS}
 
 
-@register_experiment
 class Shares(Experiment):
     name = "ecn.shares"
     seeding = Seeding.POOLED
@@ -79,24 +78,24 @@ class Shares(Experiment):
             common: dict[str, Any] = {"seed": one, "until": ps(end_ps)}
             nothing = {"start": math.nan, "later": math.nan, "split": math.nan}
             known = {"scheme": name, "end_ps": end_ps, "seed": one, **nothing}
-            scenario = Scenario(
+            yield Point.of(
+                f"{name}, jitter, seed {one}", {**known, "side": JITTER},
                 network=partial(topology.dumbbell, 4, 4, rate="10Gbps"), scheme=control.replace(ack_priority=3),
                 workload=partial(with_jitter, end_ps, one), **common,
                 probes=[probes.queue("s0", "s1"), probes.throughput("s0", "s1", every=ps(end_ps // 4))],
             )  # fmt: skip
-            yield Point(name=f"{name}, jitter, seed {one}", scenario=scenario, labels={**known, "side": JITTER})
             for later in LATER_MS if name in MODELS else ():
-                scenario = Scenario(
+                yield Point.of(
+                    f"{name}, {later} ms later, seed {one}",
+                    {**known, "side": "packets", "start": later, "later": later},
                     network=partial(topology.star, 3, rate="10Gbps"), scheme=control,
                     workload=partial(workload.long_flows, PAIRS, "10GB", start=[0, ps(ms(later))]),
                     probes=[probes.queue("s0", "h0"), *(probes.goodput(i, every=ps(end_ps // 4)) for i in range(2))],
                     **common,
                 )  # fmt: skip
-                labels = {**known, "side": "packets", "start": later, "later": later}
-                yield Point(name=f"{name}, {later} ms later, seed {one}", scenario=scenario, labels=labels)
             for split in SPLITS if name in MODELS else ():
                 labels = {**known, "side": "model", "start": split, "split": split}
-                yield Point(name=f"{name}, model, {split}, seed {one}", scenario=None, labels=labels)
+                yield Point(name=f"{name}, model, {split}, seed {one}", labels=labels)
 
     def compute(self, point: Point) -> pd.DataFrame:
         split, model, end_ps = point.labels["split"], MODELS[point.labels["scheme"]], point.labels["end_ps"]

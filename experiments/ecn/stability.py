@@ -14,7 +14,6 @@ def ends(rows: pd.DataFrame, quantity: str, pick: Callable[..., float]) -> dict[
     return {"fewest": found.iloc[0], "between": pick(found.iloc[1:-1]), "most": found.iloc[-1]}
 
 
-@register_experiment
 class Stability(Experiment):
     name = "ecn.stability"
     seeding = Seeding.POOLED

@@ -43,6 +43,11 @@ class Point:
     labels: Mapping[str, Any] = field(default_factory=dict)
     cost: float = 1.0
 
+    @classmethod
+    def of(cls, name: str, labels: Mapping[str, Any] | None = None, *, cost: float = 1.0, **scenario: Any) -> "Point":
+        """Return a point of one scenario, given by its fields."""
+        return cls(name=name, scenario=Scenario(**scenario), labels=labels or {}, cost=cost)
+
 
 def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
     """Return points with changed parameters of the schemes that have them."""

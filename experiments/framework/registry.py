@@ -13,7 +13,7 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.claim import Claim
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.papers import PAPERS, find_paper, numbered
-from rdmacc.experiments.framework.texts import check_used
+from rdmacc.experiments.framework.texts import FIGURES, check_used
 from rdmacc.sweep.store import read_table
 
 EXPERIMENTS: dict[str, Experiment] = {}
@@ -36,15 +36,19 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
         raise ConfigError("experiment", added.name, "a name not yet registered, or replace=True")
     EXPERIMENTS[added.name] = added
     # Sorting is stable: groups, and experiments other than figures and tables, keep their order.
-    groups = [name.partition(".")[0] for name in EXPERIMENTS]
+    groups, written = [name.partition(".")[0] for name in EXPERIMENTS], [*FIGURES]
 
-    for name in sorted(EXPERIMENTS, key=lambda one: (groups.index(one.partition(".")[0]), numbered(one) or ("~", 0))):
+    def place(name: str) -> tuple[int, int, tuple[str, int]]:
+        in_group = written.index(name) if name in written else len(written)
+        return groups.index(name.partition(".")[0]), in_group, numbered(name) or ("~", 0)
+
+    for name in sorted(EXPERIMENTS, key=place):
         EXPERIMENTS[name] = EXPERIMENTS.pop(name)
     return one
 
 
 def import_modules(package: str) -> None:
-    """Read a package's files and import its modules, whose experiments register themselves.
+    """Read a package's files, import its modules, and register the experiments that its ``figures.toml`` has texts of.
 
     This happens for every folder of `rdmacc.experiments`. A paper's folder elsewhere calls this in its ``__init__``,
     with its own name.
@@ -53,7 +57,10 @@ def import_modules(package: str) -> None:
     group = package.rpartition(".")[2]
     find_paper(Path(str(module.__file__)).parent, group)
     for found in pkgutil.iter_modules(module.__path__):
-        importlib.import_module(f"{package}.{found.name}")
+        for one in vars(importlib.import_module(f"{package}.{found.name}")).values():
+            if isinstance(one, type) and issubclass(one, Experiment) and one.__module__ == f"{package}.{found.name}":
+                if vars(one).get("name") in FIGURES:
+                    register_experiment(one)
     own = {name: one for name, one in EXPERIMENTS.items() if name.startswith(f"{group}.")}
     check_used(group, own, [each.id for one in own.values() for each in one.claims])
 

@@ -19,7 +19,6 @@ def both(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
     return means_of(rows, LOOKS, quantity=quantity)
 
 
-@register_experiment
 class Fig9(Experiment):
     name = "hpcc.fig9"
     seeding = Seeding.NONE
@@ -45,12 +44,12 @@ class Fig9(Experiment):
         for scheme, case in product(LOOKS, (*ENDS_PS, MICE)):
             end_ps = ENDS_PS.get(case, ms(2) + COUNT[check_scale(scale)] * us(50))
             known = preset("hpcc-ns3", "25Gbps")[scheme].replace(base_rtt_ps="9us")
-            scenario = Scenario(
+            yield Point.of(
+                f"{scheme}, {case}", {"scheme": scheme, "case": case},
                 network=partial(topology.star, 66, rate=bps(LINE_BPS), delay="1.16us"), until=ps(end_ps),
                 workload=partial(flows, case, scale), scheme=known,
                 probes=[probes.rate(0, every=ps(EVERY_PS)), probes.queue("s0", "h0", every=ps(EVERY_PS))],
             )  # fmt: skip
-            yield Point(name=f"{scheme}, {case}", scenario=scenario, labels={"scheme": scheme, "case": case})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         queue, rate = result.samples("queue s0->h0"), result.samples("rate 0")

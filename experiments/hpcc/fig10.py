@@ -24,7 +24,6 @@ def lower(rows: pd.DataFrame, load: float) -> float:
     return reduction(found["HPCC"], found["DCQCN"])
 
 
-@register_experiment
 class Fig10(Experiment):
     name = "hpcc.fig10"
     claims = (
@@ -47,16 +46,12 @@ class Fig10(Experiment):
         arrive_ps = ARRIVE_PS[check_scale(scale)]
         ports = [probes.queue(f"leaf{i // 8}", f"h{i}", every="2us") for i in range(32)]
         for load, scheme in product(LOADS, LOOKS):
-            scenario = Scenario(
-                network=fabric,
-                workload=partial(traffic, load, arrive_ps, seed),
-                scheme=preset("hpcc-ns3", "25Gbps")[scheme].replace(base_rtt_ps="9us"),
-                seed=seed,
-                until=ps(arrive_ps),
-                probes=ports,
-            )
-            labels = {"scheme": scheme, "load": load, "end_ps": arrive_ps}
-            yield Point(name=f"{scheme}, {load:.0%}", scenario=scenario, labels=labels, cost=load)
+            yield Point.of(
+                f"{scheme}, {load:.0%}", {"scheme": scheme, "load": load, "end_ps": arrive_ps},
+                network=fabric, workload=partial(traffic, load, arrive_ps, seed),
+                scheme=preset("hpcc-ns3", "25Gbps")[scheme].replace(base_rtt_ps="9us"), seed=seed, until=ps(arrive_ps),
+                probes=ports, cost=load,
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         from_ps, found = point.labels["end_ps"] // 5, slowdowns(result, 8).dropna()

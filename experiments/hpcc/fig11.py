@@ -25,7 +25,6 @@ def lower(rows: pd.DataFrame, quantity: str, *cases: str, others: Sequence[str] 
     return {f"{case}: {name}": reduction(one["HPCC"], one[name]) for case, one in found.items() for name in others}
 
 
-@register_experiment
 class Fig11(Experiment):
     name = "hpcc.fig11"
     seeding = Seeding.POOLED
@@ -57,12 +56,11 @@ class Fig11(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         seeds = range(seed, seed + SEEDS[check_scale(scale)])
         for one, case, name in product(seeds, CASES if scale == "paper" else (INCAST, WEB), LOOKS):
-            scenario = Scenario(
+            yield Point.of(
+                f"{name}, {case}, seed {one}", {"scheme": name, "case": case, "tree": scale, "seed": one},
                 network=partial(tree, scale), workload=partial(traffic, case, scale, one), until=ps(ms(500)), seed=one,
-                scheme=preset("hpcc-ns3")[name],
+                scheme=preset("hpcc-ns3")[name], cost=CASES[case][3] / 1e9,
             )  # fmt: skip
-            labels = {"scheme": name, "case": case, "tree": scale, "seed": one}
-            yield Point(name=f"{name}, {case}, seed {one}", scenario=scenario, labels=labels, cost=CASES[case][3] / 1e9)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         _, racks, hosts, *_ = PODS[point.labels["tree"]]

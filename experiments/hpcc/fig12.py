@@ -41,7 +41,6 @@ def spread(rows: pd.DataFrame, control: str) -> float:
     return max(found) / min(found)
 
 
-@register_experiment
 class Fig12(Fig11):
     name = "hpcc.fig12"
     claims = (
@@ -61,9 +60,9 @@ class Fig12(Fig11):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         seeds = range(seed, seed + SEEDS[check_scale(scale)])
         for one, control, flow in product(seeds, CONTROLS, FLOWS):
-            scenario = Scenario(
+            yield Point.of(
+                f"{control}, {flow}, seed {one}",
+                {"scheme": f"{control}, {flow}", "case": INCAST, "tree": scale, "seed": one},
                 network=partial(tree, scale), workload=partial(traffic, INCAST, scale, one),
                 scheme=scheme_of(control, flow), until=ps(ms(500)), seed=one,
             )  # fmt: skip
-            labels = {"scheme": f"{control}, {flow}", "case": INCAST, "tree": scale, "seed": one}
-            yield Point(name=f"{control}, {flow}, seed {one}", scenario=scenario, labels=labels)

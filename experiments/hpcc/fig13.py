@@ -14,7 +14,6 @@ def by(rows: pd.DataFrame, quantity: str, label: str) -> dict[str, float]:
     return {str(name): float(value) for name, value in found.items()}
 
 
-@register_experiment
 class Fig13(Experiment):
     name = "hpcc.fig13"
     seeding = Seeding.NONE
@@ -42,12 +41,11 @@ class Fig13(Experiment):
         last = [probes.queue("s0", "h0", every=ps(us(1))), probes.throughput("s0", "h0", every=ps(us(10)))]
         for way, step in [*((way, 0) for way in LOOKS), *(("HPCC, steps", step) for step in STEPS)]:
             changes = {"additive_bytes": step, "additive_bps": 0, "reference_bps": 0} if step else CHANGES[way]
-            scenario = Scenario(
+            yield Point.of(
+                f"{way}, {step} bytes" if step else way, {"way": way, "step": step},
                 network=partial(topology.star, 17, rate="100Gbps", delay="1us"), workload=flows,
                 scheme=hpcc.replace(**changes), until=ps(END_PS if step else ACK_END_PS), probes=[*last, *hosts],
             )  # fmt: skip
-            yield Point(name=f"{way}, {step} bytes" if step else way, scenario=scenario,
-                        labels={"way": way, "step": step})  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         queue, sent = result.samples("queue s0->h0"), result.samples("throughput s0->h0")

@@ -30,7 +30,6 @@ def both(rows: pd.DataFrame, quantity: str) -> dict[str, dict[str, float]]:
     return {case: {name: values[case] for name, values in found.items()} for case in found["HPCC"].index}
 
 
-@register_experiment
 class Micro(Experiment):
     name = "hpcc.micro"
     claims = (
@@ -57,13 +56,12 @@ class Micro(Experiment):
         for scheme, case in product(LOOKS, cases):
             work, end_ps = partial(flows_of, case), ENDS_PS.get(case, SHARE_PS[scale])
             watched = [probes.goodput(i, every=ps(EVERY_PS)) for i in range(4 if case == SHARE else 1)]
-            scenario = Scenario(
+            yield Point.of(
+                f"{scheme}, {case}", {"scheme": scheme, "case": case, "end_ps": end_ps},
                 network=partial(topology.star, 66, rate=bps(LINE_BPS), delay=DELAY), workload=work, seed=seed,
                 scheme=preset("hpcc-ns3", "25Gbps")[scheme], until=ps(end_ps),
-                probes=[*watched, probes.queue("s0", "h0")],
+                probes=[*watched, probes.queue("s0", "h0")], cost=end_ps / 1e9,
             )  # fmt: skip
-            labels = {"scheme": scheme, "case": case, "end_ps": end_ps}
-            yield Point(name=f"{scheme}, {case}", scenario=scenario, labels=labels, cost=end_ps / 1e9)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         queue, goodput = result.samples("queue s0->h0"), result.samples("goodput 0")

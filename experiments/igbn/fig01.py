@@ -12,7 +12,6 @@ def _base_rtt(table: pd.DataFrame) -> dict[str, float]:
     return {"base RTT": scalar(table, POINT, "base RTT"), "propagation": propagation}
 
 
-@register_experiment
 class Figure1(LoneMessage):
     name = "igbn.fig1"
     claims = (

@@ -24,7 +24,6 @@ def _draw_runs(ax: Axes, table: pd.DataFrame) -> None:
             ax.plot(100 * loss, 100 * value, "o", markersize=3, color=COLOURS["sky"], alpha=0.5, zorder=1)
 
 
-@register_experiment
 class Figure2(LossSweep):
     name = "igbn.fig2"
     points_of = LossSweep

@@ -31,7 +31,6 @@ def _per_message(table: pd.DataFrame) -> Measured:
     return Measured(rate_of_timeouts(runs), f"{runs['timeouts'].sum():.0f} timeouts")
 
 
-@register_experiment
 class Figure3(LossSweep):
     name = "igbn.fig3"
     points_of = LossSweep

@@ -28,7 +28,6 @@ def _only_by_the_timer(table: pd.DataFrame) -> Measured:
     return Measured(found, "acknowledged after " + ", ".join(format_time(round(end), 5) for end in ends_ps.values()))
 
 
-@register_experiment
 class Figure4(Ladders):
     name = "igbn.fig4"
     claims = (

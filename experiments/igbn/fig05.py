@@ -42,7 +42,6 @@ def _checks(table: pd.DataFrame) -> Measured:
     return Measured(found, f"T = {show(asked['at the end of T'][1] - last_came_ps, 'us')}")
 
 
-@register_experiment
 class Figure5(Ladders):
     name = "igbn.fig5"
     claims = (

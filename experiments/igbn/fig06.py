@@ -68,7 +68,6 @@ def _above_computed(table: pd.DataFrame) -> dict[str, float]:
     }
 
 
-@register_experiment
 class Figure6(LossSweep):
     name = "igbn.fig6"
     points_of = LossSweep

@@ -50,7 +50,6 @@ def _lost(table: pd.DataFrame) -> Measured:
     return Measured({"lost up to 0.2%": 1 - at_2, "from 0.2 to 0.5%": at_2 - at_5}, f"{at_2:.0%} left at 0.2%")
 
 
-@register_experiment
 class Figure7(LossSweep):
     name = "igbn.fig7"
     points_of = LossSweep

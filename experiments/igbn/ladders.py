@@ -35,23 +35,14 @@ class Ladders(Experiment):
     def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         """Return (name, scheme, losses, further labels) of each point."""
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        return [
-            Point(
-                name=name,
-                scenario=Scenario(
-                    network=topology.igbn_pair,
-                    workload=partial(chain_of_messages, 1, PACKETS * 1024),
-                    scheme=preset("igbn-2019")[variant],
-                    seed=seed,
-                    faults=losses,
-                    probes=[probes.field("flow", 0, name) for name in self.watched],
-                    trace=True,
-                ),
-                labels={"variant": variant, **labels},
-            )
-            for name, variant, losses, labels in self.cases()
-        ]
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        for name, variant, losses, labels in self.cases():
+            yield Point.of(
+                name, {"variant": variant, **labels},
+                network=topology.igbn_pair, workload=partial(chain_of_messages, 1, PACKETS * 1024), trace=True,
+                scheme=preset("igbn-2019")[variant], seed=seed, faults=losses,
+                probes=[probes.field("flow", 0, field) for field in self.watched],
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flow, transfer = result.flows.iloc[0], result.transfers.iloc[0]

@@ -10,14 +10,14 @@ POINT = "a message without loss"
 class LoneMessage(Experiment):
     """One message of 4 MB, without loss."""
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        scenario = Scenario(
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        yield Point.of(
+            POINT,
             network=topology.igbn_pair,
             workload=partial(chain_of_messages, 1),
             scheme=preset("igbn-2019")["go-back-n"],
             seed=seed,
         )
-        return [Point(name=POINT, scenario=scenario)]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         plan, flow = result.plan, result.flows.iloc[0]

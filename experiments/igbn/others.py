@@ -19,7 +19,6 @@ def _selective(table: pd.DataFrame) -> dict[str, float]:
     return {"IRN": mean_at(table, "irn", LONG, _ONE_PERCENT), "IGBN, closed form": improved}
 
 
-@register_experiment
 class OtherRecoveries(LossSweep):
     name = "igbn.others"
     claims = (

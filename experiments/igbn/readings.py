@@ -9,7 +9,6 @@ _PUBLISHED_BEST = 0.6
 _means = partial(by_variant, timeout_ps=ACK_TIMEOUT_PS, loss=_ONE_PERCENT)
 
 
-@register_experiment
 class OtherReadings(LossSweep):
     name = "igbn.readings"
     points_of = LossSweep

@@ -128,15 +128,11 @@ class LossSweep(Experiment):
         for setting in self.settings(scale):
             runs = self.runs(setting, scale)
             messages = self.messages["paper" if setting in _QUICK_RUNS else scale]
-            scenario = Scenario(
-                network=topology.igbn_pair,
-                workload=partial(chain_of_messages, messages),
-                scheme=self.scheme(setting),
-                seed=1000 * seed,
-                faults=losing(setting.loss),
-            )
-            labels = asdict(setting) | {"runs": runs}
-            yield Point(name=setting.name, scenario=scenario, labels=labels, cost=runs * (1 + 60 * setting.loss))
+            yield Point.of(
+                setting.name, asdict(setting) | {"runs": runs},
+                network=topology.igbn_pair, workload=partial(chain_of_messages, messages), scheme=self.scheme(setting),
+                seed=1000 * seed, faults=losing(setting.loss), cost=runs * (1 + 60 * setting.loss),
+            )  # fmt: skip
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         scenario = point.scenario

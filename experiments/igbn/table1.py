@@ -36,7 +36,6 @@ def _cells(table: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-@register_experiment
 class Table1(LoneMessage):
     name = "igbn.table1"
     panels = (Listing(columns={"parameter": 0.5, "value": 0.3, "from": 0.2}, cells=_cells),)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rdmacc import Scenario, faults, incast, leaf_spine, messages
 from rdmacc.experiments.dart.fig06 import detour
+from rdmacc.experiments.framework.reading import read_texts
 from rdmacc.results.result import Result
 
 
@@ -47,32 +48,10 @@ def _failure() -> Scenario:
     return Scenario(network=leaf_spine(2, 2, 4), workload=work, scheme="irn", faults=[down])
 
 
-SCENES = (
-    Scene(
-        "incast", "An incast under DCQCN",
-        "Six hosts send 200 kB each to h0. The queue in front of h0 grows until 38 us, to 0.8 MB: DCQCN's notifications"
-        " have hardly cut a rate by then. It takes 70 us to drain.",
-        "hpcc.fig9", "2us", _incast,
-    ),
-    Scene(
-        "storm", "A pause storm",
-        "From 5 to 100 us, the NIC of h4 sends PAUSE. One message goes to h4, three others to its neighbours. By 16 us,"
-        " pauses have spread through all switches to all four senders, and nothing moves any more.",
-        "dcqcn.fabric", "4us", _storm,
-    ),
-    Scene(
-        "detour", "Dart's deflection",
-        "Two bursts to D1 queue at spine0. Of three short messages from S2 to D2, two are sent the other way there, to"
-        " leaf2, and reach leaf1 by spine1.",
-        "dart.fig6", "2us", _detour,
-    ),
-    Scene(
-        "failure", "A link fails",
-        "The link between leaf0 and spine0 is down from 20 to 70 us. Messages that used it go by spine1 then, where all"
-        " of them queue; IRN sends again only what was lost.",
-        "igbn.others", "3us", _failure,
-    ),
-)  # fmt: skip
+SCENES = tuple(
+    Scene(name=name, scenario=scenario, **read_texts(Path(__file__).with_name("scenes.toml"))[name])
+    for name, scenario in {"incast": _incast, "storm": _storm, "detour": _detour, "failure": _failure}.items()
+)
 
 
 def write_scenes(folder: Path, figures: Container[str] | None = None) -> dict[str, Result]:

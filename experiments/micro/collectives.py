@@ -23,7 +23,6 @@ _SIZES = {8: "4MB", 16: "16MB", 64: "64MB"}
 """Size of a rank's buffer, by number of ranks."""
 
 
-@register_experiment
 class Collectives(Experiment):
     name = "micro.collectives"
     seeding = Seeding.NONE
@@ -45,15 +44,13 @@ class Collectives(Experiment):
         for one in printed() if scale == "paper" else ():
             call = nccl.all_reduce if one.operation == "all-reduce" else nccl.all_to_all
             names = [f"h{rank}" for rank in range(one.hosts)]
-            scenario = Scenario(
+            yield Point.of(
+                f"{one.machine}, {one.size}, {one.source}",
+                {"kind": "nccl-tests", "collective": one.operation, "ranks": one.hosts, "printed": one.busbw_gbytes,
+                 "limit": one.limit_gbytes, "source": one.source},
                 network=partial(topology.star, one.hosts, rate=one.rate, delay="500ns"),
                 workload=partial(call, names, one.size, one.settings), scheme=scheme("nscc", payload_bytes=4096),
             )  # fmt: skip
-            labels = {
-                "kind": "nccl-tests", "collective": one.operation, "ranks": one.hosts,
-                "printed": one.busbw_gbytes, "limit": one.limit_gbytes, "source": one.source,
-            }  # fmt: skip
-            yield Point(name=f"{one.machine}, {one.size}, {one.source}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         row = result.collectives.iloc[0]

@@ -79,7 +79,6 @@ def _draw_bounds(traffic: str, ax: Axes, table: pd.DataFrame) -> None:
         ax.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
 
 
-@register_experiment
 class Dragonfly(Experiment):
     name = "micro.dragonfly"
     is_wide = True
@@ -111,12 +110,12 @@ class Dragonfly(Experiment):
         for traffic, routing, share in product(TRAFFICS, _LOOKS, SHARES[scale]):
             is_adaptive = routing == "adaptive"
             load = share * (ADAPTIVE[traffic] if is_adaptive else most_load(traffic, routing))
-            scenario = Scenario(
+            yield Point.of(
+                f"{traffic}, {routing}, {load:.3f}",
+                {"traffic": traffic, "routing": routing, "share": share, "load": load},
                 network=_network, workload=partial(_work, traffic, routing, load, packets, seed), seed=seed,
                 scheme=_LINE_RATE.replace(routing="adaptive") if is_adaptive else _LINE_RATE,
             )  # fmt: skip
-            labels = {"traffic": traffic, "routing": routing, "share": share, "load": load}
-            yield Point(name=f"{traffic}, {routing}, {load:.3f}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows

@@ -62,7 +62,6 @@ def _loss(rows: pd.DataFrame) -> pd.DataFrame:
     return slow - _last(rows).loc[slow.index.str.split(",").str[0], slow.columns].to_numpy()
 
 
-@register_experiment
 class Fabric(Experiment):
     name = "micro.fabric"
     is_wide = True
@@ -76,19 +75,14 @@ class Fabric(Experiment):
               band=Each(Falls(), of="case")),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        return [
-            Point(
-                name=f"{_case(traffic, slow)}, {name}",
-                scenario=Scenario(
-                    network=partial(_network, scale), workload=partial(_work, traffic, scale, seed), scheme=how,
-                    seed=seed, faults=_slow(slow, scale),
-                ),
-                labels={"case": _case(traffic, slow), "traffic": traffic, "slow": slow, "scheme": name},
-            )
-            for traffic, slow in CASES
-            for name, how in SCHEMES.items()
-        ]  # fmt: skip
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        for (traffic, slow), (name, how) in product(CASES, SCHEMES.items()):
+            yield Point.of(
+                f"{_case(traffic, slow)}, {name}",
+                {"case": _case(traffic, slow), "traffic": traffic, "slow": slow, "scheme": name},
+                network=partial(_network, scale), workload=partial(_work, traffic, scale, seed), scheme=how, seed=seed,
+                faults=_slow(slow, scale),
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, counters = result.flows, result.counters

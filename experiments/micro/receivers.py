@@ -38,7 +38,6 @@ def delivered_bytes(result: Result, start_ps: int, end_ps: int) -> float:
     return float(packets.sum()) * result.plan.scheme.payload_bytes
 
 
-@register_experiment
 class ReceiverSchemes(Experiment):
     name = "micro.receivers"
     is_wide = True
@@ -58,9 +57,10 @@ class ReceiverSchemes(Experiment):
         for name, (case, work) in product(RECEIVERS, cases.items()):
             watch, cost = ([], 1.0) if case == INCAST else (every, 20.0)
             network = partial(_network, scale)
-            scenario = Scenario(network=network, workload=work, scheme=name, seed=seed, probes=watch)
-            labels = {"scheme": name, "case": case, "senders": senders}
-            yield Point(name=f"{name}, {case}", scenario=scenario, labels=labels, cost=cost)
+            yield Point.of(
+                f"{name}, {case}", {"scheme": name, "case": case, "senders": senders},
+                network=network, workload=work, scheme=name, seed=seed, probes=watch, cost=cost,
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows

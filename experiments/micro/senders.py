@@ -70,7 +70,6 @@ def _lost_with_pfc(rows: pd.DataFrame) -> Measured:
     return Measured(pfc["drops"].sum(), f"in {len(pfc)} runs")
 
 
-@register_experiment
 class SenderSchemes(Experiment):
     name = "micro.senders"
     is_wide = True
@@ -83,10 +82,11 @@ class SenderSchemes(Experiment):
         phase = ms(2) if is_quick else ms(20)
         cases = list(_cases(phase, (8, 32) if is_quick else (8, 32, 256, 1000)))
         for name, (kind, flows, network, work, until, watch) in product(SENDERS, cases):
-            scenario = Scenario(network=network, workload=work, scheme=name, seed=seed, until=until, probes=watch)
-            labels = {"scheme": name, "kind": kind, "flows": flows, "phase_ps": phase}
             cost = flows if until is None else 100.0 * until / phase
-            yield Point(name=f"{name}, {kind} of {flows}", scenario=scenario, labels=labels, cost=cost)
+            yield Point.of(
+                f"{name}, {kind} of {flows}", {"scheme": name, "kind": kind, "flows": flows, "phase_ps": phase},
+                network=network, workload=work, scheme=name, seed=seed, until=until, probes=watch, cost=cost,
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         kind, flows, phase = point.labels["kind"], point.labels["flows"], point.labels["phase_ps"]

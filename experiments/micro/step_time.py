@@ -47,7 +47,6 @@ def _without(rows: pd.DataFrame) -> pd.Series[float]:
     return times["DCQCN, without the link"] / times["DCQCN, alone"]
 
 
-@register_experiment
 class StepTimes(Experiment):
     name = "micro.step_time"
     is_wide = True
@@ -60,24 +59,16 @@ class StepTimes(Experiment):
               band=Each(Between(-0.05, 0.05), of="run")),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        at = "900us" if scale == "quick" else "60ms"
-        return [
-            Point(
-                name=f"{name}, {change}",
-                scenario=Scenario(
-                    network=partial(network, change != "without the link"),
-                    workload=partial(work, change, scale),
-                    scheme=SCHEMES[name],
-                    seed=seed + (1 + _PATHS.index(change) if change.startswith("other") else 0),
-                    faults=(LinkDown(link=LINK, at_ps=at, convergence_ps="200us"),) if change == "a link down" else (),
-                ),
-                labels={"scheme": name, "change": change},
-                cost=2.0 if change == "a second job" else 1.0,
-            )
-            for name in SCHEMES
-            for change in (CHANGES + _PATHS if name == "DCQCN" else CHANGES)
-        ]
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        down = LinkDown(link=LINK, at_ps="900us" if scale == "quick" else "60ms", convergence_ps="200us")
+        for name in SCHEMES:
+            for change in CHANGES + _PATHS if name == "DCQCN" else CHANGES:
+                yield Point.of(
+                    f"{name}, {change}", {"scheme": name, "change": change},
+                    network=partial(network, change != "without the link"), workload=partial(work, change, scale),
+                    scheme=SCHEMES[name], seed=seed + (1 + _PATHS.index(change) if change.startswith("other") else 0),
+                    faults=[down] if change == "a link down" else (), cost=2.0 if change == "a second job" else 1.0,
+                )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         job, counters = result.jobs.iloc[0], result.counters

@@ -19,7 +19,6 @@ def _work(machine: str, scale: str) -> pd.DataFrame:
     return TrainingStep(model=model, data=_GPUS, nccl=MACHINES[machine]).workload(hosts)
 
 
-@register_experiment
 class TrainingSteps(Experiment):
     name = "micro.steps"
     is_wide = True
@@ -28,18 +27,13 @@ class TrainingSteps(Experiment):
         claim("micro-steps-1a", measure=lambda rows: rows["error"], band=Each(Between(-0.05, 0.05), of="machine")),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        return [
-            Point(
-                name=machine,
-                scenario=Scenario(
-                    network=_network, workload=partial(_work, machine, scale),
-                    scheme=scheme("dcqcn", payload_bytes=4096), seed=seed,
-                ),
-                labels={"machine": machine}, cost=1.0 if machine == "8 x 8" else 10.0,
-            )
-            for machine in MACHINES
-        ]  # fmt: skip
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        for machine in MACHINES:
+            yield Point.of(
+                machine, {"machine": machine},
+                network=_network, workload=partial(_work, machine, scale), scheme=scheme("dcqcn", payload_bytes=4096),
+                seed=seed, cost=1.0 if machine == "8 x 8" else 10.0,
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         computing = result.computation[result.computation["collective"].isna()]

@@ -28,7 +28,6 @@ def own(rows: pd.DataFrame, quantity: str, *cases: str) -> dict[str, float]:
     return {case: one["PowerTCP"] for case, one in of_case(rows, quantity, *cases, names=("PowerTCP",)).items()}
 
 
-@register_experiment
 class Incast(Experiment):
     name = "powertcp.incast"
     seeding = Seeding.NONE
@@ -53,14 +52,14 @@ class Incast(Experiment):
         ends_ps = ENDS_PS | {SHARE: SHARE_PS[check_scale(scale)]}
         for name, case in product(LOOKS, (*CASES, SHARE)):
             end_ps, last = ends_ps.get(case, ms(6)), ("tor1", "h32") if case == SHARE else ("tor0", "h16")
-            scenario = Scenario(
+            yield Point.of(
+                f"{name}, {case}", {"scheme": name, "case": case, "end_ps": end_ps},
                 network=partial(fabric, 2 if case == LONG else 4), workload=partial(flows_of, case),
                 scheme=scheme_of(name), until=ps(end_ps),
                 probes=[probes.queue(*last, every=ps(us(2))), probes.throughput(*last, every=ps(EVERY_PS)),
                         *(probes.goodput(i, every=ps(EVERY_PS)) for i in range(4 if case == SHARE else 1))],
+                cost=end_ps / 1e9,
             )  # fmt: skip
-            labels = {"scheme": name, "case": case, "end_ps": end_ps}
-            yield Point(name=f"{name}, {case}", scenario=scenario, labels=labels, cost=end_ps / 1e9)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         if point.labels["case"] == SHARE:

@@ -27,7 +27,6 @@ def lower(rows: pd.DataFrame, *others: str) -> dict[str, float]:
     return {name: reduction(found["PowerTCP"], found[name]) for name in others}
 
 
-@register_experiment
 class Load(Experiment):
     name = "powertcp.load"
     seeding = Seeding.POOLED
@@ -50,12 +49,11 @@ class Load(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         seeds = range(seed, seed + (6 if check_scale(scale) == "paper" else 1))
         for setup, name, one in product(RUNS[scale], LOOKS, seeds):
-            scenario = Scenario(
+            yield Point.of(
+                f"{name}, {setup}, seed {one}", {"scheme": name, "setup": setup, "seed": one},
                 network=partial(fabric, 4 if scale == "paper" else 2), scheme=scheme_of(name), seed=one,
                 workload=partial(traffic, scale, setup, one), until=ps(ms(500)),
             )  # fmt: skip
-            labels = {"scheme": name, "setup": setup, "seed": one}
-            yield Point(name=f"{name}, {setup}, seed {one}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows

@@ -20,7 +20,6 @@ def of(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
     return means_of(rows, LOOKS, quantity=quantity)
 
 
-@register_experiment
 class Permutation(Experiment):
     name = "powertcp.permutation"
     seeding = Seeding.POOLED
@@ -46,12 +45,11 @@ class Permutation(Experiment):
         racks = 2 * PODS[check_scale(scale)]
         uplinks = [probes.queue(f"tor{i}", f"agg{i // 2 * 2 + j}", every="10us") for i in range(racks) for j in (0, 1)]
         for name, one in product(LOOKS, range(seed, seed + SEEDS[scale])):
-            scenario = Scenario(
+            yield Point.of(
+                f"{name}, seed {one}", {"scheme": name, "from_ps": FROM_PS[scale], "seed": one},
                 network=partial(fabric, PODS[scale]), workload=partial(flows, scale, one), scheme=scheme_of(name),
                 seed=one, until=ps(ms(200)), probes=uplinks,
             )  # fmt: skip
-            labels = {"scheme": name, "from_ps": FROM_PS[scale], "seed": one}
-            yield Point(name=f"{name}, seed {one}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         done, (_, fair_ps) = result.flows, fair_times(result.plan)

@@ -44,7 +44,6 @@ def _draw_ours(quantity: str, ax: Axes, rows: pd.DataFrame) -> None:
     ax.axvline(_found(rows, quantity)["RCC"].mean() / 1e6, color="0.4", linestyle=":", linewidth=1.2)
 
 
-@register_experiment
 class Baselines(FatTreeFigure):
     name = "rcc.baselines"
     claims = (

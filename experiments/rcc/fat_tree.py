@@ -141,15 +141,15 @@ class FatTreeCase:
         }  # fmt: skip
 
     def point(self, scale: str, seed: int) -> Point:
-        scenario = Scenario(
-            network=self.trees[scale], workload=partial(traffic, self.workload, scale, self.load, seed),
-            scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes), seed=seed, until=UNTIL_PS,
-        )  # fmt: skip
         arrival_ms = WORKLOADS[self.workload].arrival_ms(scale)
         labels = self.identity | {"arrival_ms": arrival_ms, "seed": seed}
         what = f"{self.scheme}, {WORKLOADS[self.workload].name} {self.load:.0%}"
-        name = ", ".join(filter(None, [what, labels["changes"], f"seed {seed}"]))
-        return Point(name=name, scenario=scenario, labels=labels, cost=self.load * arrival_ms)
+        return Point.of(
+            ", ".join(filter(None, [what, labels["changes"], f"seed {seed}"])), labels,
+            network=self.trees[scale], workload=partial(traffic, self.workload, scale, self.load, seed),
+            scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes), seed=seed, until=UNTIL_PS,
+            cost=self.load * arrival_ms,
+        )  # fmt: skip
 
 
 class FatTreeFigure(CaseFigure):

@@ -38,7 +38,6 @@ def _against_dcqcn(rows: pd.DataFrame) -> Measured:
     return Measured(ratios, f"{off['timely'] / 1e9:.1f} ms against {off[DCQCN] / 1e9:.1f} ms off max-min")
 
 
-@register_experiment
 class Figure1(MultiBottleneck):
     name = "rcc.fig1"
     seeding = Seeding.POOLED

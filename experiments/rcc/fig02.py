@@ -99,7 +99,6 @@ def _modules(table: pd.DataFrame) -> dict[str, float]:
     }
 
 
-@register_experiment
 class Figure2(Experiment):
     name = "rcc.fig2"
     seeding = Seeding.NONE

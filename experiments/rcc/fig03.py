@@ -58,7 +58,6 @@ def _memory(table: pd.DataFrame) -> dict[str, Any]:
     return {"u without memory over K_p e": u["pd"].iloc[-1] / steady, "u after six samples 2 us late": held}
 
 
-@register_experiment
 class Figure3(Experiment):
     name = "rcc.fig3"
     seeding = Seeding.NONE

@@ -48,7 +48,6 @@ def _acceptable(table: pd.DataFrame) -> dict[str, float]:
     return {words: share_above(surface_of(table, point), ACCEPTABLE) for words, point in points.items()}
 
 
-@register_experiment
 class Figure4(Experiment):
     name = "rcc.fig4"
     seeding = Seeding.NONE

@@ -91,7 +91,6 @@ def _completion(rows: pd.DataFrame) -> Measured:
     return Measured(ratios, f"{', '.join(f'{time / 1e9:.1f}' for time in found.values())} ms, unscaled")
 
 
-@register_experiment
 class Figure5(Experiment):
     name = "rcc.fig5"
     is_wide = True
@@ -115,18 +114,16 @@ class Figure5(Experiment):
         every = us(20) if scale == "quick" else ms(1)
         flows = [(f"h{i}", "h4", size // factor, i * INTERVAL_PS // factor) for i, size in enumerate(SIZES)]
         for name in SCHEMES:
-            scenario = Scenario(
-                network=topology.rcc_dumbbell,
-                workload=partial(workload.messages, flows),
-                scheme=PRESET[name],
+            yield Point.of(
+                name, {"scheme": name, "factor": factor},
+                network=topology.rcc_dumbbell, workload=partial(workload.messages, flows), scheme=PRESET[name],
                 seed=seed,
                 probes=[
                     *(received(flow, every) for flow in range(4)),
                     *(probes.rate(flow, "1us") for flow in range(4)),
                     probes.queue("s0", "s1", "1us"),
                 ],
-            )
-            yield Point(name=name, scenario=scenario, labels={"scheme": name, "factor": factor})
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         goodputs = [goodput(result, flow) for flow in range(4)]

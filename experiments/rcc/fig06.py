@@ -37,7 +37,6 @@ def _last(rows: pd.DataFrame) -> Measured:
     return Measured(numbers, f"{last / 1e9:.2f} ms against {least / 1e9:.2f}")
 
 
-@register_experiment
 class Figure6(IncastFigure):
     name = "rcc.fig6"
     claims = (

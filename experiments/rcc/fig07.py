@@ -44,7 +44,6 @@ def _line_rate(rows: pd.DataFrame) -> Measured:
     return Measured(peaks | {_REQUESTED: requested}, f"first windows of {first:.0f} MB; {pauses} pauses")
 
 
-@register_experiment
 class Figure7(IncastFigure):
     name = "rcc.fig7"
     claims = (

@@ -32,7 +32,6 @@ _RATES = All(dict.fromkeys(("flow 1 (Gb/s)", "flow 2 (Gb/s)"), Between(11.5, 12.
 _NEAR = Each(Within(PUBLISHED_BPS, share=0.05), "flow")
 
 
-@register_experiment
 class Figure8(Experiment):
     name = "rcc.fig8"
     is_wide = True
@@ -56,12 +55,12 @@ class Figure8(Experiment):
         lasts_ps = ms(4) if check_scale(scale) == "quick" else ms(100)
         watched = [*(received(flow, us(100)) for flow in range(2)), *(probes.queue(*port, "1us") for port in PORTS)]
         for (setting, flows), start in product(SETTINGS.items(), (_TOGETHER, _LATER)):
-            scenario = Scenario(
+            yield Point.of(
+                _point(setting, start), {"setting": setting, "start": start},
                 network=topology.rcc_testbed, scheme=PRESET.at("25Gbps")["rcc"], seed=seed, probes=watched,
                 workload=workload.long_flows(flows, start=[0, lasts_ps // 4 if start == _LATER else 0]),
                 until=ps(lasts_ps),
             )  # fmt: skip
-            yield Point(name=_point(setting, start), scenario=scenario, labels={"setting": setting, "start": start})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         half_ps = result.now_ps // 2 if point.labels["start"] == _TOGETHER else result.now_ps * 5 // 8

@@ -53,7 +53,6 @@ _all = partial(cases, SCHEMES, scale="paper")
 _EVERY = _all(WORKLOADS)
 
 
-@register_experiment
 class Figure9(FatTreeFigure):
     name = "rcc.fig9"
     claims = (

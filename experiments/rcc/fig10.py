@@ -51,7 +51,6 @@ class Breakdown(FatTreeFigure):
         ax.fill_between(dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color="0.5", alpha=0.25)
 
 
-@register_experiment
 class Figure10(Breakdown):
     name = "rcc.fig10"
     number = 10

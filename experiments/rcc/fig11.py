@@ -9,7 +9,6 @@ _NAME = "data_mining"
 _claim = partial(claim, direction=LOWER_ON_AVERAGE, needs=cases(SCHEMES, [_NAME], "paper"))
 
 
-@register_experiment
 class Figure11(Breakdown):
     name = "rcc.fig11"
     number = 11

@@ -68,7 +68,6 @@ _SIMILAR = {"RCC-sender over RCC": Within(1, by=0.03)}
 _ALIKE = {"highest above the lowest": AtMost(0.03)}
 
 
-@register_experiment
 class Figure12(IncastFigure):
     name = "rcc.fig12"
     claims = (

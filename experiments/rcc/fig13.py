@@ -14,7 +14,6 @@ _below = partial(by_scheme, name=_NAME, schemes=_PARTS)
 _claim = partial(claim, direction=LOWER_AT_SOME_LOAD, needs=cases(VARIANTS, [_NAME], "paper"))
 
 
-@register_experiment
 class Figure13(FatTreeFigure):
     name = "rcc.fig13"
     claims = (

@@ -73,7 +73,6 @@ _SEVERAL = AtLeast(3)
 _SHORT_QUEUE = {"longest queue over the target": AtMost(2)}
 
 
-@register_experiment
 class Figure14(MultiBottleneck):
     name = "rcc.fig14"
     schemes = SCHEMES

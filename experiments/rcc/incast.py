@@ -125,12 +125,11 @@ class IncastFigure(Experiment):
             senders = case.senders or SENDERS[check_scale(scale)]
             sent_ps = senders * size_bytes(case.size) * 8e12 / GOODPUT_BPS
             for run in range(seed, seed + SEEDS[scale]):
-                scenario = Scenario(
-                    network=partial(incast_star, senders),
-                    workload=partial(_messages, senders, case.size, run),
-                    scheme=PRESET[case.scheme].replace(**case.changes()),
-                    until=ps(round(BEGIN_PS + 1.25 * sent_ps)),
-                    seed=run,
+                yield Point.of(
+                    f"{case.name}, seed {run}", asdict(case) | {"senders": senders, "bound_ps": sent_ps, "seed": run},
+                    network=partial(incast_star, senders), workload=partial(_messages, senders, case.size, run),
+                    scheme=PRESET[case.scheme].replace(**case.changes()), until=ps(round(BEGIN_PS + 1.25 * sent_ps)),
+                    seed=run, cost=sent_ps,
                     probes=[
                         probes.queue("s0", RECEIVER, "1us"),
                         *(
@@ -139,9 +138,7 @@ class IncastFigure(Experiment):
                         ),
                         received(senders, "10us"),
                     ],
-                )
-                labels = asdict(case) | {"senders": senders, "bound_ps": sent_ps, "seed": run}
-                yield Point(name=f"{case.name}, seed {run}", scenario=scenario, labels=labels, cost=sent_ps)
+                )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         senders = point.labels["senders"]

@@ -60,7 +60,6 @@ _LINEAR = "packets over the limit of the roots"
 _LATE = "recursion with late increases over packets"
 
 
-@register_experiment
 class Limits(Experiment):
     name = "rcc.limits"
     seeding = Seeding.NONE
@@ -84,17 +83,11 @@ class Limits(Experiment):
     grid = MappingProxyType({"sharey": True, "legend": "outside lower center"})
     more = f", $K_p$ = {KP:g}/s (dotted: counts as oscillation; dashed: the roots)"
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         lasts_ps = _LASTS_PS[check_scale(scale)]
-        return [
-            Point(
-                name=f"{form}, K_d {kd:g}",
-                scenario=loop_scenario(lasts_ps, kp=KP, kd=kd, pid_form=form, period="rtt"),
-                labels={"form": form, "kd": float(kd)},
-            )
-            for form in FORMS
-            for kd in _KD[scale]
-        ]
+        for form, kd in product(FORMS, _KD[scale]):
+            scenario = loop_scenario(lasts_ps, kp=KP, kd=kd, pid_form=form, period="rtt")
+            yield Point(name=f"{form}, K_d {kd:g}", scenario=scenario, labels={"form": form, "kd": float(kd)})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         kd, is_accumulating = point.labels["kd"], point.labels["form"] == "accumulating"

@@ -72,7 +72,6 @@ def _negative(table: pd.DataFrame) -> Measured:
     return Measured({name: each.mean() for name, each in found.items()}, words)
 
 
-@register_experiment
 class RccMap(Experiment):
     name = "rcc.map"
     seeding = Seeding.NONE
@@ -89,16 +88,10 @@ class RccMap(Experiment):
               }, band=All(Rises(), {"the discrete loop": AtLeast(0.9)}), direction=Rises()),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        gains, lasts = _GAINS[check_scale(scale)], _LASTS_PS[scale]
-        return [
-            Point(
-                name=f"K_p {kp:.4g}, K_d {kd:.4g}",
-                labels={"kp": float(kp), "kd": float(kd), "packets_ps": lasts[0], "fluid_ps": lasts[1]},
-            )
-            for kp in gains[0]
-            for kd in gains[1]
-        ]
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        lasts = dict(zip(("packets_ps", "fluid_ps"), _LASTS_PS[check_scale(scale)]))
+        for kp, kd in product(*_GAINS[scale]):
+            yield Point(name=f"K_p {kp:.4g}, K_d {kd:.4g}", labels={"kp": float(kp), "kd": float(kd), **lasts})
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         kp, kd = point.labels["kp"], point.labels["kd"]

@@ -47,11 +47,11 @@ class MultiBottleneck(Experiment):
             watched += [probes.queue(*port, "1us") for port in (IN_THE_NETWORK, LAST_HOP_PORT)]
             if name.startswith("rcc"):
                 watched += [probes.field("flow", flow, "Rcc.congestion") for flow in range(3)]
-            scenario = Scenario(
+            yield Point.of(
+                f"{name}, seed {one}", {"scheme": name, "seed": one},
                 network=topology.rcc_multi_bottleneck, scheme=PRESET[name], seed=one, probes=watched,
                 workload=workload.long_flows(flows, size="100GB", start=starts), until=ms(self.end_ms) // factor,
             )  # fmt: skip
-            yield Point(name=f"{name}, seed {one}", scenario=scenario, labels={"scheme": name, "seed": one})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return goodput, shares, times to settle, queues and RCC's verdicts, phase by phase."""

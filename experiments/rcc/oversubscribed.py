@@ -33,7 +33,6 @@ def _claim(id: str, quantity: str) -> Claim:
                  needs=_ALL)  # fmt: skip
 
 
-@register_experiment
 class Oversubscribed(FatTreeFigure):
     name = "rcc.oversubscribed"
     claims = (

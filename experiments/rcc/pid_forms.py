@@ -54,7 +54,6 @@ _CALM = At("swing", LessThan(OSCILLATES))
 _BROKEN = AnyOf({"Jain": LessThan(_JAIN), "use": LessThan(_USE), "mean queue": MoreThan(_QUEUE)})
 
 
-@register_experiment
 class PidForms(Experiment):
     name = "rcc.readings"
     seeding = Seeding.NONE
@@ -80,18 +79,14 @@ class PidForms(Experiment):
     grid = MappingProxyType({"legend": "outside lower center"})
     more = ", gains of the paper"
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         lasts_ps = _LASTS_PS[check_scale(scale)]
         cases = [(n, form, period, DELTA) for n in _FLOWS[scale] for form in FORMS for period in PERIODS]
         cases += [(2, "accumulating", "rtt", DELTA / 2), (2, "pd", "base-rtt", DELTA / 2)]
-        return [
-            Point(
-                name=_point(*case),
-                scenario=loop_scenario(lasts_ps, flows=case[0], pid_form=case[1], period=case[2], delta=case[3]),
-                labels={"flows": case[0], "form": case[1], "period": case[2], "delta": case[3]},
-            )
-            for case in cases
-        ]
+        for flows, form, period, delta in cases:
+            scenario = loop_scenario(lasts_ps, flows=flows, pid_form=form, period=period, delta=delta)
+            labels = {"flows": flows, "form": form, "period": period, "delta": delta}
+            yield Point(name=_point(flows, form, period, delta), scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         half = result.now_ps // 2

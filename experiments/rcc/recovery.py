@@ -64,7 +64,6 @@ _OWN = (
 )  # fmt: skip
 
 
-@register_experiment
 class Recovery(FatTreeFigure):
     name = "rcc.recovery"
     claims = (

@@ -69,7 +69,6 @@ _COLUMNS = {"": 0.1, "state variable": 0.38, "rdmacc": 0.26, "bytes, published":
 _EACH = All({name: Exactly(size) for name, (*_, size) in LISTED.items()} | {"listed": Exactly(PUBLISHED_TOTAL)})
 
 
-@register_experiment
 class Table1(Experiment):
     name = "rcc.table1"
     seeding = Seeding.NONE

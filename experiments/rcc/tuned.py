@@ -47,7 +47,6 @@ _CALM = Each(LessThan(OSCILLATES), "base RTT")
 _RATIO = "over that without the delay in mind"
 
 
-@register_experiment
 class Tuned(Experiment):
     name = "rcc.tuned"
     seeding = Seeding.NONE

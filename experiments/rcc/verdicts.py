@@ -45,7 +45,6 @@ def _patient(table: pd.DataFrame) -> dict[str, float]:
 _FEW = f"{AS_PUBLISHED}, at the least"
 
 
-@register_experiment
 class Verdicts(Experiment):
     name = "rcc.verdicts"
     seeding = Seeding.POOLED
@@ -76,18 +75,11 @@ class Verdicts(Experiment):
             return super().under(table, reading)
         return in_place(table, {"reading": AS_PUBLISHED}, {"reading": reading})
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         seeds = range(seed, seed + SEEDS[check_scale(scale)])
-        return [
-            Point(
-                name=f"web search {load:.0%}, {reading}, seed {each}",
-                labels={"load": load, "reading": reading, "scale": scale, "seed": each},
-                cost=load,
-            )
-            for load in LOADS[scale]
-            for reading in READINGS
-            for each in seeds
-        ]
+        for load, reading, each in product(LOADS[scale], READINGS, seeds):
+            labels = {"load": load, "reading": reading, "scale": scale, "seed": each}
+            yield Point(name=f"web search {load:.0%}, {reading}, seed {each}", labels=labels, cost=load)
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         labels = point.labels

@@ -51,25 +51,19 @@ def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | Non
     scheme = TESTBED[name]
     if buffer:
         scheme = scheme.replace(**{"DropTail.limit_bytes": buffer})
-    scenario = Scenario(
+    labels = {"scheme": name, "bursts": bursts, "buffer": buffer or "64KB", "seed": seed}
+    return Point.of(
+        f"{name}, {bursts} bursts, seed {seed}" + (f", buffer {buffer}" if buffer else ""),
+        labels | {"on_ps": int(on), "off_ps": int(off), "end_ps": int(end)},
         network=partial(topology.ren_testbed, senders=bursts + 1, buffer=LARGE_BUFFER),
-        workload=partial(_flows, bursts, on, seed),
-        scheme=scheme,
-        until=end,
-        seed=seed,
+        workload=partial(_flows, bursts, on, seed), scheme=scheme, until=end, seed=seed,
         probes=[
             probes.queue("s0", "s1", every=_SAMPLE_PS),
             probes.throughput("s0", "s1", every=RTT_PS),
             probes.throughput("s1", f"h{bursts + 2}", every=RTT_PS),
         ],
-        faults=[LinkDown(link=(f"h{i}", "s0"), at_ps=off) for i in range(1, bursts + 1)],
-    )
-    labels = {
-        "scheme": name, "bursts": bursts, "buffer": buffer or "64KB", "seed": seed,
-        "on_ps": int(on), "off_ps": int(off), "end_ps": int(end),
-    }  # fmt: skip
-    words = f"{name}, {bursts} bursts, seed {seed}" + (f", buffer {buffer}" if buffer else "")
-    return Point(name=words, scenario=scenario, labels=labels, cost=bursts + 1)
+        faults=[LinkDown(link=(f"h{i}", "s0"), at_ps=off) for i in range(1, bursts + 1)], cost=bursts + 1,
+    )  # fmt: skip
 
 
 class Bursts(ReadingFigure):

@@ -28,12 +28,12 @@ class Length:
     def point(self, scale: str, seed: int) -> Point:
         network = network_of(scale)
         traffic = partial(messages, network, self.workload, scale, self.load, "core", seed, self.parts)
-        return Point(
-            name=f"{self.scheme}, {self.workload} {self.load:.0%}, {PARTS[self.parts]}, seed {seed}",
-            scenario=Scenario(network=network, workload=traffic, scheme=scheme_of(self.scheme), seed=seed, until=UNTIL),
-            labels=self.identity | {"seed": seed},
+        return Point.of(
+            f"{self.scheme}, {self.workload} {self.load:.0%}, {PARTS[self.parts]}, seed {seed}",
+            self.identity | {"seed": seed},
+            network=network, workload=traffic, scheme=scheme_of(self.scheme), seed=seed, until=UNTIL,
             cost=self.parts * sizes_of(self.workload, scale).mean,
-        )
+        )  # fmt: skip
 
 
 def _loads(parts: int, rows: pd.DataFrame) -> pd.DataFrame:
@@ -107,7 +107,6 @@ _ALL = tuple(Length(scheme, name, parts) for name in WORKLOADS for parts in PART
 _LOWER = tuple(Length("ren", name, 1, load) for name in WORKLOADS for load in LOADS["paper"] if load != _LOAD)
 
 
-@register_experiment
 class Carried(CaseFigure):
     name = "ren.carried"
     seeds = 1

@@ -9,7 +9,6 @@ def _counts(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     return {**rounds, "in flight": scalar(table, "traditional", "in flight")}
 
 
-@register_experiment
 class Figure1(WorkedExample):
     name = "ren.fig1"
     example = QUEUE

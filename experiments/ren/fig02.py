@@ -10,7 +10,6 @@ def _used(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     return {"first round": first, "later": extremes(others)}
 
 
-@register_experiment
 class Figure2(WorkedExample):
     name = "ren.fig2"
     example = GAP

@@ -125,7 +125,6 @@ def _mark_lost(ax: Axes, _: pd.DataFrame) -> None:
     ax.axhspan(7, 8, color=COLOURS["yellow"], alpha=0.5, zorder=0)
 
 
-@register_experiment
 class Figure3(Bursts):
     name = "ren.fig3"
     grid = MappingProxyType({"columns": 3, "size": (3.6, 1.8), "sharex": "col"})
@@ -152,14 +151,12 @@ class Figure3(Bursts):
               band=All({"RTTs until it has drained": Ordered("<="), "packets later": _NEAR_ZERO})),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         runs = [(name, None) for name in (*_COMPARED, *_BESIDE)] + [(name, LARGE_BUFFER) for name in _ALONE]
         is_quick = check_scale(scale) == "quick"
-        return [
-            burst_point(name, 2, "quick" if is_quick else "paper" if one == seed else "tenth", one, buffer)
-            for name, buffer in runs
-            for one in seeds_of(name, scale, seed)
-        ]
+        for name, buffer in runs:
+            for one in seeds_of(name, scale, seed):
+                yield burst_point(name, 2, "quick" if is_quick else "paper" if one == seed else "tenth", one, buffer)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         rows, shown = wide(table), ("phost", "homa-2-levels", "ndp", "traditional", "ren")

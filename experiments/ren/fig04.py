@@ -28,7 +28,6 @@ def _places(table: pd.DataFrame) -> dict[str, float]:
     }
 
 
-@register_experiment
 class Figure4(Experiment):
     name = "ren.fig4"
     seeding = Seeding.NONE

@@ -35,7 +35,6 @@ def _readings(table: pd.DataFrame) -> Measured:
     return Measured(_marks(table, "ren-literal") / _marks(table), ", ".join(words))
 
 
-@register_experiment
 class Figure5(WorkedExample):
     name = "ren.fig5"
     example = replace(QUEUE, early_ps=1)

@@ -17,7 +17,6 @@ def _filled(table: pd.DataFrame) -> Measured:
     return Measured(numbers, f"packets by round {', '.join(map(str, packets))}")
 
 
-@register_experiment
 class Figure6(WorkedExample):
     name = "ren.fig6"
     example = GAP

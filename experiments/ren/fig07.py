@@ -50,7 +50,6 @@ def _lattice(table: pd.DataFrame) -> dict[str, float]:
     return {"pairs": pairs, "pairs that end with the lower mark": pairs - kept, "marks that fell": fell}
 
 
-@register_experiment
 class Figure7(Experiment):
     name = "ren.fig7"
     seeding = Seeding.NONE

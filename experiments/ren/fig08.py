@@ -56,7 +56,6 @@ def _rounds(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     }
 
 
-@register_experiment
 class Figure8(Experiment):
     name = "ren.fig8"
     claims = (
@@ -76,8 +75,10 @@ class Figure8(Experiment):
         watched = [probes.throughput("s0", "s1", every=_ROUND_PS)]
         for name, packets in product(_SCHEMES, _STARTS):
             scheme = TESTBED[name].replace(unscheduled_packets=packets)
-            scenario = Scenario(network=topology.ren_testbed, workload=_flow, scheme=scheme, probes=watched, seed=seed)
-            yield Point(name=_name(name, packets), scenario=scenario, labels={"scheme": name})
+            yield Point.of(
+                _name(name, packets), {"scheme": name},
+                network=topology.ren_testbed, workload=_flow, scheme=scheme, probes=watched, seed=seed,
+            )  # fmt: skip
 
     def compute(self, point: Point) -> pd.DataFrame:
         share = _DRAWN / _BDP

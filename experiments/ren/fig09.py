@@ -143,7 +143,6 @@ def _packets_use(table: pd.DataFrame) -> Measured:
     return Measured(numbers, f"% (equations): {'; '.join(words)}")
 
 
-@register_experiment
 class Figure9(Experiment):
     name = "ren.fig9"
     seed_stride = 20

@@ -34,7 +34,6 @@ def _base_rtt(table: pd.DataFrame) -> dict[str, float]:
     return {"there and back": way, "a link": way / links}
 
 
-@register_experiment
 class Figure10(Experiment):
     name = "ren.fig10"
     claims = (

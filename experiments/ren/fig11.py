@@ -49,7 +49,6 @@ def _grows_by_grants(table: pd.DataFrame) -> dict[str, float | dict[str, float]]
     return {"lost": _by_bursts(own), "off the model in slots": off, "REN": losses["ren"].max()}
 
 
-@register_experiment
 class Figure11(Bursts):
     name = "ren.fig11"
     claims = (
@@ -61,14 +60,10 @@ class Figure11(Bursts):
               band=All({"lost": _GROWS, "off the model in slots": AtMost(0.1), "REN": AtMost(0.02)})),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         times = "quick" if check_scale(scale) == "quick" else "tenth"
-        return [
-            burst_point(name, bursts, times, one)
-            for name in _SCHEMES
-            for bursts in _BURSTS
-            for one in seeds_of(name, scale, seed)
-        ]
+        for name, bursts in product(_SCHEMES, _BURSTS):
+            yield from (burst_point(name, bursts, times, one) for one in seeds_of(name, scale, seed))
 
     def plot(self, table: pd.DataFrame) -> Figure:
         rows = wide(table)

@@ -57,7 +57,6 @@ def _timeouts(table: pd.DataFrame) -> Measured:
     return Measured({name: hit[name] for name in _BY_MARKS}, others)
 
 
-@register_experiment
 class Figure12(ReadingFigure):
     name = "ren.fig12"
     repetition = "run"
@@ -77,15 +76,11 @@ class Figure12(ReadingFigure):
             own, _, reading = name.partition(", ")
             buffer = BUFFER_BYTES if reading else LARGE_BUFFER
             for size in sizes:
-                scenario = Scenario(
+                yield Point.of(
+                    f"{name}, {size} KB", {"scheme": name, "size_bytes": kB(size), "runs": runs},
                     network=partial(topology.ren_testbed, senders=_SENDERS + 2, receivers=3, buffer=buffer),
-                    workload=partial(_flows, kB(size), 1000 * seed),
-                    scheme=TESTBED[own],
-                    until=_END,
-                    seed=1000 * seed,
-                )
-                labels = {"scheme": name, "size_bytes": kB(size), "runs": runs}
-                yield Point(name=f"{name}, {size} KB", scenario=scenario, labels=labels)
+                    workload=partial(_flows, kB(size), 1000 * seed), scheme=TESTBED[own], until=_END, seed=1000 * seed,
+                )  # fmt: skip
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         first = point.scenario

@@ -41,7 +41,6 @@ def _per_packet(table: pd.DataFrame) -> Measured:
     return Measured(float(spread), f"operations for a packet: {words}")
 
 
-@register_experiment
 class Figure13(ReadingFigure):
     name = "ren.fig13"
     claims = (
@@ -51,15 +50,11 @@ class Figure13(ReadingFigure):
         claim("ren-f13-a", measure=_own_state, band=Each(Exactly(0))),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         packets = 100 if check_scale(scale) == "quick" else 1000
-        return [
-            Point(
-                name=f"{name}, {flows} flows", labels={"scheme": name, "flows": flows, "packets": packets, "seed": seed}
-            )
-            for name in _SCHEMES
-            for flows in _FLOWS
-        ]
+        for name, flows in product(_SCHEMES, _FLOWS):
+            labels = {"scheme": name, "flows": flows, "packets": packets, "seed": seed}
+            yield Point(name=f"{name}, {flows} flows", labels=labels)
 
     def compute(self, point: Point) -> pd.DataFrame:
         component, packets = _component(point.labels["scheme"]), point.labels["packets"]

@@ -88,7 +88,6 @@ def _published_claim(id: str, workload: str) -> Claim:
                  band=All({label: Part(value) for label, value in labelled(published).items()}))  # fmt: skip
 
 
-@register_experiment
 class Figure14(LeafSpineReadings):
     name = "ren.fig14"
     claims = (

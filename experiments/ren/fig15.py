@@ -8,7 +8,6 @@ PUBLISHED = {"p99 FCT, short": dict(zip(BASELINES, (0.73, 0.68, 0.52, 0.33, 0.56
 """Reductions at a load of 0.7, by quantity and scheme (6.1)."""
 
 
-@register_experiment
 class Figure15(WorkloadFigure):
     name = "ren.fig15"
     workload = "data_mining"

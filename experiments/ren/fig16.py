@@ -8,7 +8,6 @@ PUBLISHED = {"AFCT": dict(zip(BASELINES, (0.06, 0.41, 0.22, 0.02, 0.08, 0.11), s
 """Reductions at a load of 0.7, by quantity and scheme (6.1)."""
 
 
-@register_experiment
 class Figure16(WorkloadFigure):
     name = "ren.fig16"
     workload = "web_search"

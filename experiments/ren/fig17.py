@@ -4,7 +4,6 @@ from ..api import *
 from .loads import *
 
 
-@register_experiment
 class Figure17(WorkloadFigure):
     name = "ren.fig17"
     workload = "hadoop"

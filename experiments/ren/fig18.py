@@ -8,7 +8,6 @@ PUBLISHED = {"AFCT": dict(zip(BASELINES, (0.36, 0.43, 0.30, 0.09, 0.17, 0.21), s
 """Reductions at a load of 0.7, by quantity and scheme (6.1)."""
 
 
-@register_experiment
 class Figure18(WorkloadFigure):
     name = "ren.fig18"
     workload = "cache_follower"

@@ -29,7 +29,6 @@ def _reductions(rows: pd.DataFrame) -> pd.DataFrame:
 _PAPER = tuple(cases(WORKLOADS, LOADS["paper"], hosts_per_leaf=8))
 
 
-@register_experiment
 class Figure19(LeafSpineReadings):
     name = "ren.fig19"
     claims = (

@@ -85,7 +85,6 @@ def _ren(table: pd.DataFrame, name: str = KEPT) -> dict[str, dict[str, float]]:
     }
 
 
-@register_experiment
 class Figure20(ReadingFigure):
     name = "ren.fig20"
     seeding = Seeding.POOLED
@@ -113,20 +112,17 @@ class Figure20(ReadingFigure):
             scheme = SIMULATED["homa"].replace(overcommit=degree, responsive_fraction=share)
         else:
             scheme = SIMULATED["ren-outstanding" if name == OTHER_MARKS else "ren"].replace(keeps_one=name != NOT_KEPT)
-        scenario = Scenario(
+        return Point.of(
+            f"{name}, {share:g} responsive, seed {seed}",
+            {"scheme": name, "degree": degree, "share": share, "seed": seed},
             network=partial(topology.ren_leaf_spine, hosts_per_leaf=_SENDERS + 1, leaves=2),
-            workload=partial(_flows, share, degree > 0, seed),
-            scheme=scheme,
-            until=_UNTIL,
-            seed=seed,
+            workload=partial(_flows, share, degree > 0, seed), scheme=scheme, until=_UNTIL, seed=seed,
             probes=[
                 probe
                 for port in _PORTS
                 for probe in (probes.queue(*port, every=us(5)), probes.throughput(*port, every=us(50)))
             ],
-        )
-        labels = {"scheme": name, "degree": degree, "share": share, "seed": seed}
-        return Point(name=f"{name}, {share:g} responsive, seed {seed}", scenario=scenario, labels=labels)
+        )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         use, queue = [], []

@@ -56,7 +56,6 @@ def _bound(table: pd.DataFrame) -> dict[str, float]:
     return {"fastest round": (rows["fastest round"] / least).min(), "unfinished": rows["unfinished"].max()}
 
 
-@register_experiment
 class Figure21(ReadingFigure):
     name = "ren.fig21"
     seeding = Seeding.POOLED
@@ -79,13 +78,13 @@ class Figure21(ReadingFigure):
             own, _, reading = name.partition(", ")
             scheme = SIMULATED[own].replace(**_CHANGES.get(reading, {}))
             for count, one in product(servers, range(seed, seed + (1 if is_quick else 6))):
-                scenario = Scenario(
+                yield Point.of(
+                    f"{name}, {count} servers, seed {one}",
+                    {"scheme": name, "servers": count, "total_bytes": total, "seed": one},
                     network=partial(leaf_spine, count, 3, 8, is_shared=reading == "switch buffer"),
                     workload=partial(_rounds, count, total, rounds), scheme=scheme, until=ms(200 * rounds), seed=one,
+                    cost=count,
                 )  # fmt: skip
-                labels = {"scheme": name, "servers": count, "total_bytes": total, "seed": one}
-                words = f"{name}, {count} servers, seed {one}"
-                yield Point(name=words, scenario=scenario, labels=labels, cost=count)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         answers = result.flows[result.flows["group"].notna()]

@@ -85,7 +85,6 @@ def _loses_use(table: pd.DataFrame) -> Measured:
     return Measured(use.T[1.0] - use.T[0.25], words)
 
 
-@register_experiment
 class Figure22(ReadingFigure):
     name = "ren.fig22"
     seeding = Seeding.POOLED
@@ -113,21 +112,18 @@ class Figure22(ReadingFigure):
         changes = {"RenMarker.period_ps": int(period * SIMULATED_RTT_PS)}
         if name == SLOW_TIMER:
             changes["GrantClock.least_timeout_ps"] = int(us(100))
-        scenario = Scenario(
+        return Point.of(
+            f"{name}, {sizes}, load {load:g}, {period:g} RTT, seed {seed}",
+            {"scheme": name, "sizes": sizes, "load": load, "period": period, "seed": seed, "end_ps": end},
             network=partial(
                 topology.ren_testbed, senders=hosts, receivers=hosts, rate=SIMULATED_LINE_BPS,
                 delay=ps(SIMULATED_RTT_PS // 6), buffer=_BUFFER,
             ),
             workload=partial(_flows, load, sizes, count, seed),
             scheme=SIMULATED["ren" if name == SLOW_TIMER else name].replace(**changes), until=ps(end), seed=seed,
-            probes=[
-                probes.queue("s0", "s1", every=us(5)),
-                probes.throughput("s0", "s1", every=us(50)),
-            ],
+            probes=[probes.queue("s0", "s1", every=us(5)), probes.throughput("s0", "s1", every=us(50))],
+            cost=count / load,
         )  # fmt: skip
-        labels = {"scheme": name, "sizes": sizes, "load": load, "period": period, "seed": seed, "end_ps": end}
-        words = f"{name}, {sizes}, load {load:g}, {period:g} RTT, seed {seed}"
-        return Point(name=words, scenario=scenario, labels=labels, cost=count / load)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         short = result.flows.iloc[_LONG:]

@@ -133,7 +133,6 @@ _LARGER = {"the first less the second": MoreThan(0)}
 _claim = partial(claim, needs=tuple(cases(WORKLOADS, LOADS["paper"])))
 
 
-@register_experiment
 class Gains(LeafSpineReadings):
     name = "ren.gains"
     claims = (

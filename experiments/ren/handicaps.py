@@ -92,7 +92,6 @@ _BESIDE = [_case(*place) for place in product(("ren", "ndp"), _NAMES, _LOADS["pa
 _claim = partial(claim, needs=(*_varied("paper"), *_BESIDE))
 
 
-@register_experiment
 class Handicaps(LeafSpineFigure):
     name = "ren.handicaps"
     seeds = 1

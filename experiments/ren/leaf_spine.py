@@ -90,12 +90,9 @@ class LeafSpineCase:
         what = f"{self.scheme}, {self.workload} {self.load:.0%}, {8 * self.hosts_per_leaf} hosts"
         network = network_of(scale, self.hosts_per_leaf, self.is_shared)
         traffic = partial(messages, network, self.workload, scale, self.load, self.load_of, seed, count=self.count)
-        scenario = Scenario(
+        return Point.of(
+            ", ".join(filter(None, [what, self.differences, f"seed {seed}"])), self.identity | {"seed": seed},
             network=network, workload=traffic, scheme=self.run_as(), seed=seed, until=UNTIL,
-        )  # fmt: skip
-        return Point(
-            name=", ".join(filter(None, [what, self.differences, f"seed {seed}"])), scenario=scenario,
-            labels=self.identity | {"seed": seed},
             cost=sizes_of(self.workload, scale).mean * (self.count or _MESSAGES[scale]),
         )  # fmt: skip
 

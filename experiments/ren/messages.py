@@ -84,7 +84,6 @@ def _needs(numbers: Iterable[int], *names: str, load: float = 0.7) -> tuple[Leaf
     return tuple(_case(one, name, load, number) for number in numbers for name in names for one in ("ren", *_OTHERS))
 
 
-@register_experiment
 class Messages(LeafSpineFigure):
     name = "ren.messages"
     claims = (

@@ -117,7 +117,6 @@ def _headline(id: str, variations: Mapping[str, Any]) -> Claim:
 _ALL = tuple(runs(VARIATIONS))
 
 
-@register_experiment
 class Sensitivity(LeafSpineFigure):
     name = "ren.sensitivity"
     claims: tuple[Claim, ...] = (
@@ -174,7 +173,6 @@ class Sensitivity(LeafSpineFigure):
             draw_spread(ax, height, mean, 100 * values.min(), 100 * values.max(), is_upright=False, **look)
 
 
-@register_experiment
 class Buffers(Sensitivity):
     name = "ren.buffers"
     claims = (_headline("ren-x-4b", BUFFERS),)

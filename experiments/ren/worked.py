@@ -80,16 +80,13 @@ class WorkedExample(ReadingFigure):
             changes = {"unscheduled_packets": example.unscheduled, "timeout_rtts": 20.0, "least_timeout_ps": 0}
             if name != "traditional":
                 changes["RenMarker.base_rtt_ps"] = example.round_ps - example.early_ps
-            scenario = Scenario(
-                network=partial(network, example.slots),
-                workload=partial(_flows, example.packets),
+            yield Point.of(
+                name, {"scheme": name},
+                network=partial(network, example.slots), workload=partial(_flows, example.packets),
                 scheme=TESTBED[name].replace(**changes, **{"DropTail.limit_bytes": "10MB"}),
-                until=ps(round(ROUNDS * example.round_ps * 1.2)),
-                probes=[probes.queue("s0", "s1", every="100ns")],
-                trace=True,
-                seed=seed,
-            )
-            yield Point(name=name, scenario=scenario, labels={"scheme": name})
+                until=ps(round(ROUNDS * example.round_ps * 1.2)), probes=[probes.queue("s0", "s1", every="100ns")],
+                trace=True, seed=seed,
+            )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         round_ps, trace = self.example.round_ps, result.packet_trace

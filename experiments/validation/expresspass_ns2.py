@@ -11,9 +11,10 @@ _STAR_PS = {"10G": HOST_LINK_PS, "100G": us(1)}
 
 
 def _point(case: str, rate: str, weight: str, seed: int, network: Any, work: Any, cost: float) -> Point:
-    scenario = Scenario(network=network, workload=work, scheme=scheme_of(rate, weight), seed=seed)
-    labels = {"case": case, "rate": rate, "weight": weight}
-    return Point(name=f"{case}, {rate}, {weight}", scenario=scenario, labels=labels, cost=cost)
+    return Point.of(
+        f"{case}, {rate}, {weight}", {"case": case, "rate": rate, "weight": weight},
+        network=network, workload=work, scheme=scheme_of(rate, weight), seed=seed, cost=cost,
+    )  # fmt: skip
 
 
 def _rtts(table: pd.DataFrame, case: str) -> pd.Series:
@@ -36,7 +37,6 @@ def _sent_again(table: pd.DataFrame) -> Measured:
     return Measured(again.sum(), f"in {len(again)} runs")
 
 
-@register_experiment
 class ExpressPassNs2(Experiment):
     name = "validation.expresspass_ns2"
     claims = (

@@ -39,7 +39,6 @@ def _late(table: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-@register_experiment
 class HomaNs3(Experiment):
     name = "validation.homa_ns3"
     claims = (
@@ -54,16 +53,17 @@ class HomaNs3(Experiment):
         is_quick = check_scale(scale) == "quick"
         for rate, (case, (senders, size)) in product(DELAYS, INCASTS.items()):
             homa = preset("homa-ns3").at(f"{rate}bps")["homa"]
-            scenario = Scenario(
+            yield Point.of(
+                f"{case}, {rate}", {"case": case, "rate": rate},
                 network=partial(topology.star, senders + 1, rate=f"{rate}bps", delay=DELAYS[rate], buffer=_BUFFER),
                 workload=partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size),
                 scheme=homa.replace(**({"DropTail.limit_bytes": _MANY_BYTES} if senders == 32 else {})), seed=seed,
             )  # fmt: skip
-            yield Point(name=f"{case}, {rate}", scenario=scenario, labels={"case": case, "rate": rate})
         for case, trace in () if is_quick else W5.items():
             work, homa = partial(stored_flows, f"homa_ns3_w5_{trace}"), preset("homa-ns3").at("10Gbps")["homa"]
-            scenario = Scenario(network=_fabric, workload=work, scheme=homa, seed=seed)
-            yield Point(name=case, scenario=scenario, labels={"case": case, "rate": "10G"}, cost=100.0)
+            yield Point.of(
+                case, {"case": case, "rate": "10G"}, network=_fabric, workload=work, scheme=homa, seed=seed, cost=100.0
+            )
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         drops: dict[str, tuple[float, str]] = {"drops": (result.counters.dropped_packets, "")}

@@ -52,7 +52,6 @@ def _inexact(table: pd.DataFrame) -> dict[str, float]:
     return {point: flows for point, flows in found.items() if not point.startswith(CHAOTIC)}
 
 
-@register_experiment
 class HpccNs3(Experiment):
     name = "validation.hpcc_ns3"
     seed_stride = 10
@@ -72,14 +71,12 @@ class HpccNs3(Experiment):
             is_star, to = case in CASES, _senders(case)
             watch = [probes.queue("s0", f"h{to}", "100ns")] if is_star else ()
             for one in range(seed, seed + (seeds if name in _RANDOM and case != WEB_SEARCH else 1)):
-                scenario = Scenario(
+                suffix = f", seed {one}" if one != seed else ""
+                yield Point.of(
+                    f"{name}, {case}{suffix}", {"scheme": name, "case": case, "seed": one},
                     network=partial(topology.star, to + 1, **_LINKS) if is_star else _fabric, workload=_workload(case),
-                    scheme=preset("hpcc-ns3")[name], seed=one, probes=watch,
+                    scheme=preset("hpcc-ns3")[name], seed=one, probes=watch, cost=_COSTS.get(case, 1.0),
                 )  # fmt: skip
-                suffix, labels = f", seed {one}" if one != seed else "", {"scheme": name, "case": case, "seed": one}
-                yield Point(
-                    name=f"{name}, {case}{suffix}", scenario=scenario, labels=labels, cost=_COSTS.get(case, 1.0)
-                )
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows

@@ -79,7 +79,6 @@ def _late(table: pd.DataFrame) -> pd.Series[float]:
     return rows["last FCT"] - rows["least"]
 
 
-@register_experiment
 class Htsim(Experiment):
     name = "validation.htsim"
     claims = (
@@ -104,12 +103,11 @@ class Htsim(Experiment):
 
     @staticmethod
     def _point(name: str, network: str, case: str, seed: int) -> Point:
-        scenario = Scenario(
-            network=NETWORKS[network], workload=partial(_flows, case), scheme=SCHEMES[name], seed=seed
-        )  # fmt: skip
-        labels = {"scheme": name, "network": network, "case": case}
         cost = LINKS[network] * (40.0 if case == WEB_SEARCH else 10.0 if "10 MB" in case else 1.0)
-        return Point(name=f"{name}, {network}, {case}", scenario=scenario, labels=labels, cost=cost)
+        return Point.of(
+            f"{name}, {network}, {case}", {"scheme": name, "network": network, "case": case},
+            network=NETWORKS[network], workload=partial(_flows, case), scheme=SCHEMES[name], seed=seed, cost=cost,
+        )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         return measure_acked(point, result, with_sizes=point.labels["case"] == WEB_SEARCH)

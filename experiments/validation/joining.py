@@ -52,15 +52,15 @@ def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[st
         network, join_ps, until_ps = fat_tree, ms(5), ms(20)
         pairs = [(sender, "h0") for sender in _SENDERS]
     endless = [(*pair, 2 * 10**9, ps(join_ps if flow else 0)) for flow, pair in enumerate(pairs)]
-    scenario = Scenario(
+    more = more or {}
+    name = ", ".join([case, rate, weight, *(f"{key} {value}" for key, value in more.items())])
+    return Point.of(
+        name, {"case": case, "rate": rate, "weight": weight, **more},
         network=network, workload=partial(workload.messages, endless), seed=seed, until=until_ps,
         scheme=scheme_of(rate, weight),
         probes=[probes.field("flow", flow, "received_packets") for flow in range(len(pairs))],
+        cost=1.0 if case == TWO else 2.0,
     )  # fmt: skip
-    more = more or {}
-    name = ", ".join([case, rate, weight, *(f"{key} {value}" for key, value in more.items())])
-    labels = {"case": case, "rate": rate, "weight": weight, **more}
-    return Point(name=name, scenario=scenario, cost=1.0 if case == TWO else 2.0, labels=labels)
 
 
 def queues(result: Result) -> dict[str, tuple[float, str]]:

@@ -198,7 +198,6 @@ def _flow_runs(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     return found
 
 
-@register_experiment
 class UetHtsim(Experiment):
     name = "validation.uet_htsim"
     seed_stride = SEEDS
@@ -236,21 +235,20 @@ class UetHtsim(Experiment):
 
     @staticmethod
     def _point(name: str, case: str, control: str, seed: int) -> Point:
-        scenario = Scenario(
-            network=NETWORKS[network_of(case)], workload=partial(flows_in, case), scheme=_scheme(case, control),
-            seed=seed, faults=_slow(case),
-        )  # fmt: skip
-        labels = {"scheme": control, "network": network_of(case), "case": case}
         cost = 30.0 if case.startswith((PERMUTATION, "1,023")) else 10.0 if case == "127 to 1" else 1.0
-        return Point(name=name, scenario=scenario, labels=labels, cost=cost)
+        return Point.of(
+            name, {"scheme": control, "network": network_of(case), "case": case},
+            network=NETWORKS[network_of(case)], workload=partial(flows_in, case), scheme=_scheme(case, control),
+            seed=seed, faults=_slow(case), cost=cost,
+        )  # fmt: skip
 
     @staticmethod
     def _flow_point(scheme: str, network: str, case: str, seed: int) -> Point:
-        scenario = Scenario(
-            network=NETWORKS[network], workload=partial(_flows_of_128, case), scheme=FLOW_SCHEMES[scheme], seed=seed
-        )
-        labels = {"scheme": scheme, "network": network, "case": case}
-        return Point(name=f"{scheme}, {network}, {case}", scenario=scenario, labels=labels, cost=2.0)
+        return Point.of(
+            f"{scheme}, {network}, {case}", {"scheme": scheme, "network": network, "case": case},
+            network=NETWORKS[network], workload=partial(_flows_of_128, case), scheme=FLOW_SCHEMES[scheme], seed=seed,
+            cost=2.0,
+        )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         rows = measure_acked(point, result, with_sizes=False)

@@ -39,7 +39,6 @@ def _quickest(table: pd.DataFrame) -> Measured:
     return Measured(late_ps.min(), f"of {short.sum()} flows")
 
 
-@register_experiment
 class Yaps(Experiment):
     name = "validation.yaps"
     claims = (
@@ -49,10 +48,12 @@ class Yaps(Experiment):
               band=Each(Each(Within(1, by=CLOSE)), of="class")),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         flows = partial(_flows, QUICK_FLOWS if check_scale(scale) == "quick" else 2_000)
-        scenario = Scenario(network=_fabric, workload=flows, scheme=preset("phost-yaps")["phost"], seed=seed)
-        return [Point(name=WEB_SEARCH, scenario=scenario, labels={"scheme": "phost", "case": "web search, 50%"})]
+        yield Point.of(
+            WEB_SEARCH, {"scheme": "phost", "case": "web search, 50%"},
+            network=_fabric, workload=flows, scheme=preset("phost-yaps")["phost"], seed=seed,
+        )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         return measure_acked(point, result, with_sizes=True)
