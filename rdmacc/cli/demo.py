@@ -8,7 +8,6 @@ allows. The schemes differ in the queue and in the fate of the long flow.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,13 +40,7 @@ _LONG_FLOW = SENDERS  # row of the long flow; the incast's messages come before 
 _HELD = f"received_packets {_LONG_FLOW}"
 
 
-@dataclass(frozen=True)
-class Demo:
-    model: FairShare
-    results: Mapping[str, Result]
-
-
-def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> Demo:
+def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> dict[str, Result]:
     network = topology.star(SENDERS + 2, rate=LINE_BPS, delay=DELAY)
     senders = [f"h{i}" for i in range(2, SENDERS + 2)]
     work = workload.combine(
@@ -65,7 +58,7 @@ def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> Demo:
         results[name] = simulate(
             network, work, name, engine=engine, seed=seed, until=UNTIL_PS, probes=watched, progress=False
         )
-    return Demo(_model(results["dcqcn"]), results)
+    return results
 
 
 def _model(result: Result) -> FairShare:
@@ -78,17 +71,18 @@ def _model(result: Result) -> FairShare:
     return model.replace(delay_ps=round(float(result.plan.ideal_fct_ps[0]) - model.ideal_fct_ps))
 
 
-def measure(demo: Demo) -> pd.DataFrame:
+def measure(results: Mapping[str, Result]) -> pd.DataFrame:
     """Return the demo's numbers in base units: one row for the model, and one per scheme."""
-    model = demo.model.evaluate().set_index("kind")
+    fair = _model(results["dcqcn"])
+    model = fair.evaluate().set_index("kind")
     fct_ps, slowdown = model.loc["incast", ["fct_ps", "slowdown"]]
     rows: dict[str, dict[str, Any]] = {
         "fair share (model)": {
             "fct_median_ps": fct_ps, "fct_p99_ps": fct_ps, "slowdown_median": slowdown, "slowdown_p99": slowdown,
-            "long_incast_bps": model.loc["long", "goodput_bps"], "long_after_bps": LINE_BPS * demo.model.efficiency,
+            "long_incast_bps": model.loc["long", "goodput_bps"], "long_after_bps": LINE_BPS * fair.efficiency,
         }
     }  # fmt: skip
-    for name, result in demo.results.items():
+    for name, result in results.items():
         incast = result.flows.iloc[:SENDERS]
         end_ps = float((incast["start_ps"] + incast["fct_ps"]).max())
         fct_ps, slowdown = (incast[column].to_numpy(np.float64) for column in ("fct_ps", "slowdown"))
@@ -129,16 +123,17 @@ def table_text(table: pd.DataFrame) -> str:
     return text_table(["", *table.index], rows)
 
 
-def figure(demo: Demo) -> Figure:
+def figure(results: Mapping[str, Result]) -> Figure:
     import matplotlib.pyplot as plt
 
     from rdmacc.show.style import COLOURS, style
 
-    incast_us, share = (START_PS / 1e6, (START_PS + demo.model.fct_ps) / 1e6), demo.model.share_bps / 1e9
+    fair = _model(results["dcqcn"])
+    incast_us, share = (START_PS / 1e6, (START_PS + fair.fct_ps) / 1e6), fair.share_bps / 1e9
     with style():
         fig, axes = plt.subplots(2, len(SCHEMES), figsize=(10, 5.6), sharex=True, sharey="row", squeeze=False)
         for (rates, queue), (name, title) in zip(axes.T, SCHEMES.items(), strict=True):
-            result = demo.results[name]
+            result = results[name]
             result.plot.rates(rates)
             for line, label, width in zip(
                 rates.lines, ("long flow", "one sender of the incast"), (3.0, 1.6), strict=True
@@ -146,7 +141,7 @@ def figure(demo: Demo) -> Figure:
                 line.set(label=label, linewidth=width)
             rates.axvspan(*incast_us, color="0.93", linewidth=0, zorder=0)
             rates.plot(incast_us, [share, share], color=COLOURS["black"], linestyle=(0, (2, 1.5)), linewidth=1.4,
-                       label=f"fair share, line / {demo.model.n}")  # fmt: skip
+                       label=f"fair share, line / {fair.n}")  # fmt: skip
             rates.set(title=title, xlim=(0, UNTIL_PS / 1e6), ylim=(0, 108))
             rates.legend(loc="center right").set_visible(name == next(iter(SCHEMES)))
             result.plot.queues(queue)

@@ -102,11 +102,8 @@ class Explorer:
         self.message.observe(lambda _: self._explain(), names="value")
         self.why = widgets.VBox(layout={"overflow": "visible"})
         self.code = widgets.Textarea(layout={"width": "100%", "height": "24em"}, disabled=True)
-        self.reset = widgets.Button(description="Reset", tooltip="Back to where the page began")
-        self.reset.on_click(lambda _: self._to(setup))
         self._parameters = widgets.Accordion()
         controls = [self.notes.beside(key, control, _HELP.get(key, "")) for key, control in self.controls.items()]
-        controls.append(self.reset)
         scenario = widgets.VBox(controls, layout={"flex": "0 1 28em", "min_width": "0"})
         meaning = "where the time of a message went: the slowest, in times of its time alone"
         told = widgets.VBox([self.table, self.notes.beside("why", self.message, meaning), self.why])
@@ -152,7 +149,8 @@ class Explorer:
         for number in range(MOST_SCHEMES):
             key = f"scheme {number + 1}"
             options = schemes if number == 0 else [("none", ""), *schemes]
-            made[key] = widgets.Dropdown(options=options, value=self._value(key), description=key, **named)
+            value = setup.schemes[number] if number < len(setup.schemes) else ""
+            made[key] = widgets.Dropdown(options=options, value=value, description=key, **named)
             self._on_change(made[key], key, lambda _: replace(self.setup, schemes=self._chosen()))
         return made
 
@@ -230,22 +228,6 @@ class Explorer:
             self.notes.say(key, "" if has_effect else "no effect on this scenario", "#666")
 
         widget.observe(changed, names="value")
-
-    def _to(self, setup: Setup) -> None:
-        """Switch to a setup and set all controls to it."""
-        self._results, self.setup = setup.run(), setup
-        with self._quietly():
-            for name, control in self.controls.items():
-                control.value = self._value(name)
-        self._show_parameters()
-        self.notes.say(None, "")
-        self._show()
-
-    def _value(self, name: str) -> Any:
-        if not name.startswith("scheme "):
-            return getattr(self.setup, name)
-        number = int(name.removeprefix("scheme ")) - 1
-        return self.setup.schemes[number] if number < len(self.setup.schemes) else ""
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:

@@ -29,7 +29,7 @@ from typing import Any
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.formats.files import File, fields, hosts_of, packed, read_bytes, signed, unzipped, varint
+from rdmacc.formats.files import File, described, fields, hosts_of, packed, read_bytes, signed, unzipped, varint
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, rate_bps, us
@@ -55,6 +55,7 @@ _TYPES = {
 
 
 @typed
+@described
 def from_chakra(
     path: File,
     hosts: Hosts | None = None,
@@ -69,13 +70,9 @@ def from_chakra(
     ----------
     path : path
         Common prefix of the files: ``step`` for step.0.et, step.1.et, ...
-    hosts : sequence, optional
-        The host of each rank; default: h0, h1, ...
     groups : mapping, optional
         The ranks of each process group, by ``pg_name``, unless the files list them; a collective without a name
         involves all ranks.
-    nccl : Nccl, optional
-        How collectives run; default: rings and chains of one channel.
     memory_rate : number or str, optional
         Memory bandwidth, such as ``"16Tbps"``: sets the time of a node without a duration from its ``tensor_size``.
     operations_per_second : float, optional

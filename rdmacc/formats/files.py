@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.interface.described import describes
 from rdmacc.workload.columns import is_missing
 from rdmacc.workload.frame import Host, Hosts, checked_hosts
 from rdmacc.workload.paths import PATH_COLUMNS
@@ -23,6 +24,12 @@ _MOST_UNZIPPED, _ANY_UNZIPPED, _MOST_RATIO = 2**31, 2**26, 100
 """Limits on uncompressed size: absolute; always allowed; as a multiple of the compressed size."""
 
 _UNSAID = "missing: the file has none"
+
+described = describes(
+    path="path: The file.",
+    hosts="network or sequence, optional: The host of each rank; default: h0, h1, ...",
+    nccl="Nccl, optional: How collectives run; default: rings and chains of one channel.",
+)
 
 Line: TypeAlias = Callable[[str, object, str], ConfigError]
 """Makes the error for a line from a field, its value and the allowed values."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.formats.files import File, hosts_of, line_of, read_text, whole
+from rdmacc.formats.files import File, described, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.lifetimes import uncollected
 from rdmacc.typed import typed
@@ -42,6 +42,7 @@ _WILDCARDS = ("-1", str(2**32 - 1))
 
 
 @typed
+@described
 def from_goal(
     path: File, hosts: Hosts | None = None, unit: str = "ns", send_done: str = "acknowledged"
 ) -> pd.DataFrame:
@@ -51,10 +52,6 @@ def from_goal(
 
     Parameters
     ----------
-    path : path
-        The file, in text form.
-    hosts : sequence, optional
-        The host of each rank; default: h0, h1, ...
     unit : str
         Unit of ``calc``, which the file lacks; nanoseconds by convention.
     send_done : str

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.formats.files import File, hosts_of, line_of, read_text, whole
+from rdmacc.formats.files import File, described, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.typed import typed
 from rdmacc.units import size_bytes, time_ps
@@ -84,13 +84,12 @@ class NcclLog:
     calls: pd.DataFrame
 
     @typed
+    @described
     def workload(self, hosts: Hosts | None = None, nccl: Nccl | None = None) -> pd.DataFrame:
         """Return the collectives of the first process that logs any, one after the other; those of 0 bytes do nothing.
 
         Parameters
         ----------
-        hosts : network or sequence, optional
-            The host of each rank; default: h0, h1, ...
         nccl : Nccl, optional
             How collectives run; default: `settings`.
 
@@ -176,6 +175,7 @@ def from_nccl_log(path: File) -> NcclLog:
 
 
 @typed
+@described
 def from_collectives(path: File, hosts: Hosts | None = None, nccl: Nccl | None = None) -> pd.DataFrame:
     """Return the workload in a CSV of collectives: ``rank,op,size,start``, a row for each call of a rank.
 
@@ -186,10 +186,6 @@ def from_collectives(path: File, hosts: Hosts | None = None, nccl: Nccl | None =
     ----------
     path : path
         The file. `op` is one of `rdmacc.workload.nccl.OPERATIONS`; size and start have units, such as "25MB" and "3ms".
-    hosts : network or sequence, optional
-        The host of each rank; default: h0, h1, ...
-    nccl : Nccl, optional
-        How collectives run.
     """
     lines = [(number, text.split(",")) for number, text in enumerate(read_text(path).splitlines(), 1) if text.strip()]
     head = [name.strip() for name in lines[0][1]] if lines else []

@@ -14,7 +14,7 @@ that end in ``_EP`` use the expert groups, and those in ``_DP_EP`` the groups ac
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
+from rdmacc.formats.files import File, Line, described, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.lifetimes import uncollected
 from rdmacc.typed import typed
@@ -34,17 +34,9 @@ _LONGEST_NS = 10**15
 
 
 @typed
+@described
 def from_simai(path: File, hosts: Hosts | None = None, nccl: Nccl | None = None) -> pd.DataFrame:
     """Return the workload in a file of SimAI's layers: one training step.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    hosts : sequence, optional
-        The host of each GPU; default: h0, h1, ...
-    nccl : Nccl, optional
-        How collectives run; default: rings of one channel.
 
     Raises
     ------

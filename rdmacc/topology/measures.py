@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.show.tables import html_table, text_table
-from rdmacc.topology.base import Graph, completed, hosts, port_rate_bps, switches, validate
+from rdmacc.topology.base import Graph, completed, hosts, port_rate_bps, validate
 from rdmacc.topology.base_times import longest_ps, packet_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import in_order, levels_of
@@ -141,42 +141,27 @@ def bdp_bytes(network: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
 
 
 @typed
-def bisection_bps(
-    network: Graph, one: Sequence[Hashable] | None = None, other: Sequence[Hashable] | None = None
-) -> float:
+def bisection_bps(network: Graph) -> float:
     """Return the highest rate (bit/s) at which one half of the hosts can send to the other half: a maximum flow.
 
     Hosts do not forward; all paths count, not only the shortest. The halves are the sides of a
-    :func:`~rdmacc.topology.dumbbell`, otherwise the first and the second half of the hosts by name (h2 before h10),
-    unless given. For networks from the builders this split minimises the flow; for other graphs it may not.
+    :func:`~rdmacc.topology.dumbbell`, otherwise the first and the second half of the hosts by name (h2 before h10). For
+    networks from the builders this split minimises the flow; for other graphs it may not.
     """
     network = completed(network)
     validate(network)
-    known = hosts(network)
-    first, second = _halves(network)
-    left, right = (first if one is None else list(one)), (second if other is None else list(other))
-    among = set(known)
-    for field, names in (("one", left), ("other", right)):
-        wrong = [name for name in names if name not in among]
-        if wrong or not names:
-            raise ConfigError(field, names, "hosts of the network, at least one")
-    if set(left) & set(right):
-        raise ConfigError("other", right, "must share no host with the first half")
-    side = dict.fromkeys(left, 0) | dict.fromkeys(right, 1)
+    left, right = map(set, _halves(network))
+    if not left:
+        raise ConfigError("network", str(network.graph.get("name", "")), "must have at least two hosts")
     source, sink = object(), object()
     flow: nx.DiGraph[Any] = nx.DiGraph()
-    flow.add_nodes_from([source, sink, *switches(network)])
-
-    def add(tail: Any, head: Any, rate: float) -> None:
-        before = flow.edges[tail, head]["capacity"] if flow.has_edge(tail, head) else 0.0
-        flow.add_edge(tail, head, capacity=before + rate)
-
-    for a, b in network.edges:
-        for tail, head in ((a, b), (b, a)):
-            tail_is_host, head_is_host = tail in among, head in among
-            if (tail_is_host and side.get(tail) != 0) or (head_is_host and side.get(head) != 1):
-                continue
-            add(source if tail_is_host else tail, sink if head_is_host else head, port_rate_bps(network, tail, head))
+    flow.add_nodes_from([source, sink])
+    for link in network.edges:
+        for tail, head in (link, link[::-1]):
+            if tail not in right and head not in left:
+                ends = source if tail in left else tail, sink if head in right else head
+                before = flow.edges[ends]["capacity"] if flow.has_edge(*ends) else 0.0
+                flow.add_edge(*ends, capacity=before + port_rate_bps(network, tail, head))
     return float(nx.maximum_flow_value(flow, source, sink))
 
 

@@ -165,17 +165,6 @@ def test_a_users_scheme_has_a_curve_and_sliders(tmp_path):
         SCHEMES.pop("mine", None)
 
 
-def test_reset_restores_the_state(explorer):
-    begin = explorer.setup
-    for name, value in (("network", "dumbbell"), ("work", "permutation"), ("rate_gbps", 25.0), ("scheme 2", "ndp")):
-        explorer.controls[name].value = value
-    explorer.sliders["dcqcn", "Red.kmin_bytes"].value = 1.0
-    explorer.reset.click()
-    assert explorer.setup == begin
-    assert [explorer.controls[f"scheme {i}"].value for i in (1, 2, 3)] == ["dcqcn", "hpcc", ""]
-    assert "dcqcn" in explorer.table.value
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_at_night(SHOWN, every=2))
 def test_every_model_has_a_picture_and_sliders(name):
