@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError
 from rdmacc.sources import are_current
-from rdmacc.sweep.tidy import TABLE_COLUMNS, check_table, typed
+from rdmacc.sweep.tidy import check_table, typed
 
 __all__ = ["Store", "default_folder", "read_table"]
 
@@ -100,14 +100,12 @@ def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         content = json.loads((arrow.schema.metadata or {}).get(_META, b"null"))
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise ConfigError("file", path.name, wanted)
-        table = arrow.to_pandas()
+        table = typed(arrow.to_pandas())
     except (ConfigError, FileNotFoundError):
         raise
     except Exception as error:  # a damaged file may make a reader raise anything
         raise ConfigError("file", path.name, f"{wanted} ({error})") from None
-    if not set(TABLE_COLUMNS) <= set(table.columns):
-        raise ConfigError("file", path.name, f"a table with the columns {', '.join(TABLE_COLUMNS)}")
-    return typed(table), content
+    return table, content
 
 
 def _text(value: Any) -> str:

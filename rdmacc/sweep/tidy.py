@@ -13,10 +13,9 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 
-TABLE_COLUMNS = ("point", "quantity", "time_ps", "value", "unit")
-"""Columns of a tidy table; `time_ps` is missing for numbers and set for samples of curves."""
-
 _TYPES: dict[str, Any] = {"point": object, "quantity": object, "time_ps": "Int64", "value": np.float64, "unit": object}
+TABLE_COLUMNS = tuple(_TYPES)
+"""Columns of a tidy table; `time_ps` is missing for numbers and set for samples of curves."""
 
 
 def tidy(
