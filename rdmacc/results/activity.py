@@ -52,7 +52,8 @@ def draw_step(result: Result, hosts: Sequence[Hashable] | None = None, ax: Axes 
     begin, end = int(rows["start_ps"].min()), int(rows["end_ps"].max())
     unit_ps, unit = time_unit(end - begin)
     spans = {job: (part["start_ps"].min(), part["end_ps"].max()) for job, part in rows.groupby("job")}
-    busy = {key: part[["start_ps", "end_ps"]].to_numpy(np.float64) for key, part in rows.groupby(["what", "host"])}
+    parts = rows.groupby(["what", "host"], sort=False)
+    busy = {key: part[["start_ps", "end_ps"]].to_numpy(np.float64) for key, part in parts}
     with canvas(ax, (9.0, min(2.0 + 0.22 * len(chosen), 9.0))) as ax:
         from matplotlib.patches import Patch
 
