@@ -158,13 +158,12 @@ def measured_here(runs: Sequence[StudyRun], engine: str, threads: int) -> list[M
     token = IS_QUIET.set(True)
     try:
         for _, several in groupby(runs, setting):
-            alike = list(several)
+            alike = [one.scenario for one in several]
             end = len(found) + len(alike)
             while len(found) < end:  # a run that fails ends the others of its call
                 left = alike[len(found) - end :]
                 try:
-                    seeds = [one.scenario.seed for one in left]
-                    for result in replace(left[0].scenario, engine=engine).runs(seeds, threads):
+                    for result in replace(left[0], engine=engine).runs([one.seed for one in left], threads):
                         found.append(measured_of(result))
                 except Exception as error:
                     found.append(Failed(reason_of(error), traceback.format_exc()))
