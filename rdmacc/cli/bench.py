@@ -2,8 +2,7 @@
 
 A packet-hop is one packet sent by one port: a data packet that crosses a star makes two, its ACK two more. Data and
 control packets are counted separately, because control packets are cheaper to simulate. Each case runs in its own
-process, to separate memory peaks, and starts with a small run, so that compilation is not timed. ``python -m
-rdmacc.cli.bench a simpy 1.0`` runs one such process.
+process, to separate memory peaks, and starts with a small run, so that compilation is not timed.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import gc
 import json
 import math
-import multiprocessing
 import os
 import platform
 import statistics
@@ -19,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -33,8 +31,7 @@ import pandas as pd
 import rdmacc
 from rdmacc import topology, workload
 from rdmacc.clusters.cluster import cluster
-from rdmacc.engine.select import ENGINES
-from rdmacc.errors import ConfigError, RdmaccError, SimulationError
+from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.schemes import SCHEMES
 from rdmacc.show.tables import table
 from rdmacc.simulation import Simulation, simulate
@@ -193,16 +190,23 @@ def measure(
 ) -> Row:
     """Run one case in its own process, on the checkout at `root` if given."""
     case_of(name)
-    command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
-    if order != "auto" or threads > 1:
-        command += [order, str(threads)]
+    try:
+        row = _apart(root, "run_case", name, engine, scale, None, order, threads)
+    except SimulationError as error:
+        raise SimulationError(f"case {name} on {engine}: {error}") from None
+    return row | {"hops_per_s": (row["data_hops"] + row["control_hops"]) / row["wall_s"]}  # older checkouts lack it
+
+
+def _apart(root: Path | None, function: str, *given: Any) -> Row:
+    """Call a function of this module in a process of its own, with the code at `root` if given."""
+    code = f"import json, sys\nfrom rdmacc.cli.bench import {function} as call\n"
+    command = [sys.executable, "-c", f"{code}print(json.dumps(call(*json.loads(sys.argv[1]))))", json.dumps(given)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if done.returncode:
-        trouble = done.stderr.strip().splitlines()
-        message = trouble[-1].removeprefix("rdmacc: ") if trouble else "no message"
-        raise SimulationError(f"case {name} on {engine}: {message}")
+        *_, last = ["no message", *done.stderr.strip().splitlines()]
+        raise SimulationError(last.partition("Error: ")[2] or last)
     row: Row = json.loads(done.stdout.splitlines()[-1])
-    return row | {"hops_per_s": (row["data_hops"] + row["control_hops"]) / row["wall_s"]}  # older checkouts lack it
+    return row
 
 
 def run(
@@ -365,26 +369,6 @@ def together_text(alone: Row, both: Sequence[Row]) -> str:
     )
 
 
-def _main(arguments: Sequence[str]) -> None:
-    try:
-        name, engine, scale, order, threads = [*arguments, *("auto", "1")[len(arguments) - 3 :]]
-        part, count = float(scale), int(threads)
-    except ValueError:
-        wanted = "a case, an engine and a scale, such as 'a simpy 1.0'; `rdmacc bench` has options"
-        raise ConfigError("arguments", " ".join(arguments), wanted) from None
-    if engine not in ENGINES:
-        raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
-    sys.stdout.write(json.dumps(run_case(name, engine, part, None, order, count)) + "\n")
-
-
-if __name__ == "__main__":
-    try:
-        _main(sys.argv[1:])
-    except RdmaccError as error:
-        sys.stderr.write(f"rdmacc: {error}\n")
-        sys.exit(2)
-
-
 ALGORITHMS = ("ring", "tree", "hierarchical")
 
 
@@ -409,10 +393,9 @@ def run_cluster(gpus: int, algorithm: str, scheme: str = "dcqcn", size: str = "1
 def run_clusters(counts: Iterable[int]) -> Iterator[Row]:
     """Yield a measurement for each number of GPUs and algorithm, under DCQCN, and of the ring under NSCC."""
     kinds = [(algorithm, "dcqcn") for algorithm in ALGORITHMS] + [("ring", "nscc")]
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
-        for gpus in counts:
-            for kind in kinds:
-                yield pool.submit(run_cluster, gpus, *kind).result()
+    for gpus in counts:
+        for kind in kinds:
+            yield _apart(None, "run_cluster", gpus, *kind)
 
 
 def clusters_text(rows: Iterable[Row]) -> str:
