@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pandas as pd
 from rdmacc import faults, probes, topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.interface import Parameters, param
+from rdmacc.lifetimes import Kept
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, scheme, scheme_table
 from rdmacc.simulation import simulate
@@ -36,9 +37,8 @@ _OF_A_FLOW = 4
 """Fewest packets of each flow in a period, at its fair share, if single flows are drawn."""
 _LONG = 10
 """Size of a long flow, as a multiple of the incast's messages."""
-_KEPT = 12
-"""Number of cached results, so that a slider of one scheme does not rerun the others."""
-_results: dict[str, Result] = {}
+_results = Kept(12)
+"""Results, so that a slider of one scheme does not run the others again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,20 +122,17 @@ class Setup(Parameters):
         return results if is_longest else self._run(tuple(str(peak.idxmax()).split("->")))
 
     def _run(self, port: tuple[Any, ...]) -> dict[str, Result]:
-        end_ps, results = self._end_ps(), {}
+        end_ps, results = self._end_ps(), dict[str, Result]()
         for name in self.schemes:
             calls = self._probes(port, self._every(name, end_ps))
             alone = replace(self, schemes=(name,), changes={name: self.changes.get(name, {})})
-            key = f"{alone} {calls}"
-            if key not in _results:
-                _results[key] = simulate(
-                    self.graph, self.messages, self.scheme(name), seed=self.seed, progress=False,
-                    probes=[call.make() for call in calls], faults=[call.make() for call in self._faults()],
-                )  # fmt: skip
-            results[name] = _results[key] = _results.pop(key)  # move to the end, to be evicted last
-        for key in list(_results)[:-_KEPT]:
-            del _results[key]
+            results[name] = _results.get(f"{alone} {calls}", partial(self._simulate, name, calls))
         return results
+
+    def _simulate(self, name: str, calls: list[_Call]) -> Result:
+        watched, broken = ([call.make() for call in some] for some in (calls, self._faults()))
+        given = self.graph, self.messages, self.scheme(name)
+        return simulate(*given, seed=self.seed, probes=watched, faults=broken, progress=False)
 
     def _end_ps(self) -> float:
         """Estimate when all messages will have arrived."""

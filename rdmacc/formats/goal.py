@@ -31,7 +31,7 @@ _STATEMENT = re.compile(
     rf"(?:{_NAME}\s*:\s*)?(?:calc\s+(\S+)|(send|recv)\s+(\d+)\s*b\s+(to|from)\s+(\S+))"
     rf"(?:\s+tag\s+(\S+))?(?:\s+cpu\s+(\S+))?(?:\s+nic\s+(\S+))?|{_NAME}\s+(i?requires)\s+{_NAME}"
 )
-_COMMENT = re.compile(r"^\s*//[^\n]*|/\*.*?\*/", re.M | re.S)
+_COMMENT = re.compile(r"^[ \t]*//[^\n]*|/\*.*?(?:\*/|\Z)", re.M | re.S)
 _LONGEST_PS = 10**18
 _ALLOWED = "calc, send ... to, recv ... from or requires, as GOAL has them, alone on its line"
 _WAYS = {"send": "to", "recv": "from"}

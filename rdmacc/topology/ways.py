@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -63,17 +62,17 @@ def choices(fabric: Fabric, nodes: Int64s, dst: Int64s) -> Int64s:
     return np.where(ends | hangs, 1, counts)
 
 
-_KNOWN: WeakKeyDictionary[Fabric, bool] = WeakKeyDictionary()
-
-
 def has_equal_ways(fabric: Fabric) -> bool:
     """Return whether all shortest paths between two nodes have the same rates and delays, link by link."""
-    if fabric not in _KNOWN:
-        inner = np.flatnonzero(fabric.port_class == IN_NETWORK)
-        is_plain = not fabric.is_nic.any() and (np.diff(fabric.node_first_port)[fabric.hosts] == 1).all()
-        alike = [len(np.unique(each[inner])) <= 1 for each in (fabric.port_rate_bps, fabric.port_delay_ps)]
-        _KNOWN[fabric] = bool((is_plain and all(alike)) or _ways_match(fabric))
-    return _KNOWN[fabric]
+    return fabric.kept.get(has_equal_ways, lambda: _are_alike(fabric) or _ways_match(fabric))
+
+
+def _are_alike(fabric: Fabric) -> bool:
+    """Return whether all links between switches are alike, and each host has one."""
+    inner = np.flatnonzero(fabric.port_class == IN_NETWORK)
+    alike = [len(np.unique(each[inner])) <= 1 for each in (fabric.port_rate_bps, fabric.port_delay_ps)]
+    is_single = (np.diff(fabric.node_first_port)[fabric.hosts] == 1).all()
+    return bool(not fabric.is_nic.any() and is_single and all(alike))
 
 
 def _ways_match(fabric: Fabric) -> bool:
