@@ -1,17 +1,4 @@
-"""Common to Dart's experiments: its links, networks and schemes.
-
-Paper: Xue et al., "Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter
-Networks", IEEE/ACM ToN 2020. Links of 10 Gb/s and 5 us, 225 KB of buffer for each port of a switch (VI-A).
-
-All figures run the schemes of ``rdmacc.preset("dart-2020")``: Dart and its baselines with the parameters of VI-A, such
-as payloads of 1,460 bytes and deflection of flows of at most 8 KB. ``rdmacc.scheme("dart")`` has rdmacc's own defaults;
-no figure uses it.
-
-The paper gives no network, sizes or times for its conceptual figures 2 to 7. Assumed for all of them: the "quick"
-network is a fat tree with the evaluation's links, the "paper" network is the evaluation's Clos of 1,024 hosts. The
-receiver is the first host, senders are in other pods, six hops away: the base RTT is 60 us plus the packets' time on
-the links.
-"""
+"""Common to Dart's experiments: its links, networks and schemes."""
 
 from ..api import *
 

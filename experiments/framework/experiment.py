@@ -51,51 +51,35 @@ class Experiment(ABC):
 
     In all methods, `scale` is "quick" or "paper", `seed` the seed of all randomness, `point` one of `points`, `table`
     the experiment's table, and `reading` the name of a reading of the paper's open questions.
-
-    Class attributes
-    ----------------
-    name : str
-        The paper, a dot, and the figure, such as "dart.fig2".
-    title : str
-        The figure's caption.
-    description : str
-        One-line description.
-    setup : str
-        What its runs assume, in paragraphs. These three are in ``figures.toml``, in the figure's folder, or here.
-    claims : tuple of Claim
-        The paper's claims about it, and additional checks.
-    points_of : type of Experiment, optional
-        A base class that computes the points, for figures that share simulations and stored points. Subclasses must
-        then not override its `measure` and `execute`.
-    seeding : Seeding
-        How several seeds are used.
-    seed_stride : int
-        Number of seeds that one run uses, starting at its own; the next run's seeds follow.
-    repetition : str
-        The column that numbers repetitions; each claim gets an interval over them.
-    is_wide : bool
-        Whether claims see one row per point (`rdmacc.sweep.tidy.wide`) instead of one per number.
-    panels : tuple of Panel
-        Panels of the default plot.
-    grid : mapping
-        Options of `draw_panels`.
-    more : str
-        More text for the heading.
     """
 
     name: str
+    """The paper, a dot, and the figure, such as "dart.fig2"."""
     title: str
+    """The figure's caption."""
     description: str
+    """A line for lists."""
     setup: str = ""
+    """What its runs assume, in paragraphs. These three are in ``figures.toml``, in the figure's folder, or here."""
     claims: tuple[Claim, ...] = ()
+    """The paper's claims about it, and additional checks."""
     points_of: type[Experiment] | None = None
+    """A base class that computes the points, for figures that share simulations and stored points. Subclasses must then
+    not override its `measure` and `execute`."""
     seeding: Seeding = Seeding.SEPARATE
+    """How several seeds are used."""
     seed_stride: int = 1
+    """Number of seeds that one run uses, starting at its own; the next run's seeds follow."""
     repetition: str = SEED
+    """The column that numbers repetitions; each claim gets an interval over them."""
     is_wide: bool = False
+    """Whether claims see one row per point (`rdmacc.sweep.tidy.wide`) instead of one per number."""
     panels: tuple[Panel, ...] = ()
+    """Panels of the default plot."""
     grid: Mapping[str, Any] = MappingProxyType({})
+    """Options of `draw_panels`."""
     more: str = ""
+    """More text for the heading."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Add the texts of ``figures.toml``; draw in rdmacc's style, and allow `points` to be a generator."""

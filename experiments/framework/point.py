@@ -25,23 +25,16 @@ class Point:
 
     It can be pickled and is cheap to create. It contains everything that its rows depend on as plain data, because they
     are stored under its hash.
-
-    Attributes
-    ----------
-    name : str
-        Name, unique within the experiment.
-    scenario : Scenario, optional
-        The scenario. Without one, the experiment must override `execute`.
-    labels : mapping
-        Labels that distinguish this point; each becomes a column of the table.
-    cost : float
-        Relative run time among the experiment's points, in any unit.
     """
 
     name: str
+    """Name, unique within the experiment."""
     scenario: Scenario | None = None
+    """The scenario. Without one, the experiment must override `execute`."""
     labels: Mapping[str, Any] = field(default_factory=dict)
+    """Labels that distinguish this point; each becomes a column of the table."""
     cost: float = 1.0
+    """Relative run time among the experiment's points, in any unit."""
 
     @classmethod
     def of(cls, name: str, labels: Mapping[str, Any] | None = None, *, cost: float = 1.0, **scenario: Any) -> "Point":

@@ -36,10 +36,11 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
         raise ConfigError("experiment", added.name, "a name not yet registered, or replace=True")
     EXPERIMENTS[added.name] = added
     # Sorting is stable: groups, and experiments other than figures and tables, keep their order.
-    groups, written = [name.partition(".")[0] for name in EXPERIMENTS], [*FIGURES]
+    groups = [name.partition(".")[0] for name in EXPERIMENTS]
+    written = {name: number for number, name in enumerate(FIGURES)}
 
     def place(name: str) -> tuple[int, int, tuple[str, int]]:
-        in_group = written.index(name) if name in written else len(written)
+        in_group = written.get(name, len(written))
         return groups.index(name.partition(".")[0]), in_group, numbered(name) or ("~", 0)
 
     for name in sorted(EXPERIMENTS, key=place):

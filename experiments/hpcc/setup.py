@@ -1,10 +1,4 @@
-"""The simulations of HPCC's paper: its fat tree, its traffic, and slowdowns as in its authors' scripts.
-
-The tree is that of their simulator (fat.txt: five pods, 320 servers of 100 Gb/s, 400 Gb/s above, 1 us a link, 32 MB a
-switch); the quick scale has 32 servers in two pods. Loads count payload, as there. With "incast", 60 random servers
-repeatedly send 500 kB each to a random one, at 2% of the servers' links (the authors in issue #36; quick: 20 servers,
-once).
-"""
+"""The simulations of HPCC's paper: its fat tree, its traffic, and slowdowns as in its authors' scripts."""
 
 from rdmacc.workload import LoadDefinition
 from ..api import *

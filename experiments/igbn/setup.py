@@ -1,18 +1,4 @@
-"""Common to Improved Go-Back-N's experiments: variants, table I's timeout, and messages under random loss.
-
-Paper: Wang et al., "Error Recovery of RDMA Packets in Data Center Networks", ICCCN 2019 (IGBN).
-
-Where the paper is silent, this is assumed for all figures:
-
-- Every data packet, ACK and NAK is lost independently with the same probability, on one link of its path. (The paper's
-  reasons 2 and 3 require lost replies.)
-- 4 MB are 4,096 packets of 1,024 bytes with 48 bytes of headers. Replies have 64 bytes.
-- Each message starts when the previous one is acknowledged.
-- Relative throughput is a message's time without loss over the mean time.
-- A run has a hundred messages, judging by the scatter of the paper's points. There are many runs, most for settings in
-  which a few timeouts decide.
-- Readings of its sentences on timers: `experiments/igbn/readings.toml`.
-"""
+"""Common to Improved Go-Back-N's experiments: variants, table I's timeout, and messages under random loss."""
 
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.topology.base_times import base_fct_ps

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -46,10 +45,9 @@ def page(template: str, /, **values: Any) -> str:
     return html(template, **values).strip("\n") + "\n"
 
 
-def about(one: Any) -> list[str]:
-    """Return the docstring of a module, or of a figure's with its set-up, split into paragraphs and list items."""
-    module = one if isinstance(one, ModuleType) else sys.modules[type(one).__module__]
-    text = inspect.cleandoc(f"{module.__doc__}\n\n{getattr(one, 'setup', '')}")
+def about(module: str, setup: str) -> list[str]:
+    """Return a module's docstring and a set-up, split into paragraphs and list items."""
+    text = inspect.cleandoc(f"{getattr(sys.modules.get(module), '__doc__', '')}\n\n{setup}")
     return [" ".join(part.split()) for part in re.split(r"\n\n|\n(?=- )", text)]
 
 

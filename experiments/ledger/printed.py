@@ -64,22 +64,11 @@ def match_text(checks: pd.DataFrame) -> str:
 
 def checks_text(checks: pd.DataFrame) -> str:
     """Return the claims with published and measured values, and the count of each verdict."""
-    lines = []
-    for row in checks.to_dict("records"):
-        lines.append(f"[{_verdict(row)}] {row['id']} ({row['place']})")
-        lines.append(f"    {row['quantity']}, {row['condition']}")
-        if row["quote"]:
-            lines.append(f'    says:     "{row["quote"]}"')
-        lines.append(f"    paper:    {row['published']}  [{row['band']}]")
-        lines.append(f"    measured: {row['measured']}")
-        if row["seeds_judged"] > 1:
-            lines.append(
-                f"    seeds:    holds in {row['seeds_held']} of {row['seeds_judged']} seeds, judged one by one"
-            )
-        if row["reason"]:
-            lines.append(f"    why:      {row['reason']}")
+    from rdmacc.experiments.ledger.pages import html
+
+    rows = [row | {"said": _verdict(row)} for row in checks.to_dict("records")]
     parts = [counts_text(checks), match_text(checks) if surprises_in(checks) else ""]
-    return "\n".join([*lines, "; ".join(filter(None, parts))])
+    return html("claims.txt", rows=rows, end="; ".join(filter(None, parts)))
 
 
 def under_reading(checks: pd.DataFrame, default: pd.DataFrame) -> pd.DataFrame:

@@ -209,7 +209,7 @@ class Report:
         return html(
             "figure.html", title=f"{entry.heading}: {one.title}", entry=entry, figure=one,
             claims=claim_rows(entry.checks), seeding=seeding, provenance=provenance, is_drawn=entry.is_drawn,
-            about=[Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(part)))) for part in about(one)],
+            about=[_with_code(part) for part in about(one.__module__, one.setup)],
             scenes=[scene for scene in self._scenes() if scene.figure == one.name],
             before=self._names[place - 1] if place else "", after=(*self._names, "")[place + 1],
         )  # fmt: skip
@@ -265,6 +265,10 @@ def read_verdicts(path: str | Path) -> dict[str, str]:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError("report", str(path), f"a report's folder ({type(error).__name__}: {error})") from None
+
+
+def _with_code(text: str) -> Markup:
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _name(group: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import pandas as pd
 
 from rdmacc.experiments.framework.claim import By, Chosen, Kind, Outcome
@@ -11,7 +9,7 @@ from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import claims_of, select, summary_path
 from rdmacc.experiments.ledger.history import chosen
-from rdmacc.experiments.ledger.pages import count_outcomes
+from rdmacc.experiments.ledger.pages import count_outcomes, html
 from rdmacc.experiments.ledger.record import recorded
 
 COLUMNS = (
@@ -76,15 +74,7 @@ def score() -> pd.DataFrame:
 
 
 def score_text() -> str:
-    """Return the score as a Markdown table, and a sentence on the checks that we added."""
-    headings = [
-        "", "claims", "of them identities", "hold", "least to most", "hold under all", *COLUMNS[6:],
-    ]  # fmt: skip
-    rows = {}
-    for name, *row in score().itertuples():
-        is_paper = name in {one.name for one in PAPERS.values()}  # the range is a paper's, not a set-up's
-        spread = [f"{row[3]} to {row[4]}", row[5]] if is_paper else ["", ""]
-        rows[name] = [row[0], row[1], row[2], *spread, *row[6:]]
+    """Return the score as a Markdown table, and sentences on its claims and on the checks that we added."""
     added, late = [], []
     for paper, one in PAPERS.items():
         found = by_reading(paper)
@@ -92,29 +82,18 @@ def score_text() -> str:
         if is_ours.any():
             added.append(f"{(holds & is_ours).sum()} of {is_ours.sum()} for {one.name}")
         late.append(f"{(holds & ~is_ours & (found['chosen'] == Chosen.IN_SIGHT.value)).sum()} for {one.name}")
-    return "\n\n".join([
-        _markdown(headings, rows),
-        "Of the claims that hold, these have a band that may have been chosen with the results in sight (neither the"
-        f" history nor the text nor the rule for sizes shows otherwise): {', '.join(late)}.",
-        f"Of the checks that we added, these hold: {', '.join(added)}.",
-    ])  # fmt: skip
+    papers = {one.name for one in PAPERS.values()}  # the range is a paper's, not a set-up's
+    return html("claims_held.md", score=list(score().iterrows()), papers=papers, late=late, added=added).strip("\n")
 
 
 def readings_text() -> str:
     """Return the score of the papers' own claims under each reading, as a Markdown table."""
-    rows = {}
+    rows = []
     for paper, one in PAPERS.items():
-        against = {each.name: each.against for each in readings_of(paper)}
-        for reading, verdicts in _under_each(paper).items():
-            mark = "no" if against.get(str(reading)) else "yes"
-            rows[f"{one.name}: {reading}"] = [mark, len(verdicts), *_counts(verdicts)]
-    return _markdown(["reading", "allowed by the text", "claims", "hold", *COLUMNS[6:]], rows)
-
-
-def _markdown(headings: Sequence[str], rows: Mapping[str, Sequence[object]]) -> str:
-    lines = ["| " + " | ".join(headings).lstrip() + " |", "|---" * len(headings) + "|"]
-    lines += [f"| {name} | " + " | ".join(map(str, row)) + " |" for name, row in rows.items()]
-    return "\n".join(lines)
+        against = {each.name for each in readings_of(paper) if each.against}
+        for reading, of in _under_each(paper).items():
+            rows.append((f"{one.name}: {reading}", reading not in against, len(of), _counts(of)))
+    return html("readings.md", rows=rows).strip("\n")
 
 
 def standing() -> pd.Series[bool]:
@@ -140,12 +119,5 @@ def standing_text(is_short: bool = False) -> str:
     """Return how many tables behind the score are valid, and which are not; `is_short` omits names of unknown ones."""
     found = standing()
     stale, unknown = (list(found.index[mask]) for mask in (found.eq(False).fillna(False), found.isna()))
-    stands = int(found.fillna(False).sum())
-    count = f"All {stands}" if stands == len(found) else f"{stands} of the {len(found)}"
-    words = [f"{count} tables are current: the code behaves as it did when they were computed."]
-    if stale:
-        words.append(f"Stale, to be computed again: {', '.join(stale)}.")
-    if unknown:
-        names = len(unknown) if is_short else ", ".join(unknown)
-        words.append(f"Not known, computed before we kept digests of behaviour: {names}.")
-    return " ".join(words)
+    words = str(len(unknown) or "") if is_short else ", ".join(unknown)
+    return html("standing.md", stands=int(found.fillna(False).sum()), count=len(found), stale=stale, unknown=words)

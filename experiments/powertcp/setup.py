@@ -1,9 +1,4 @@
-"""PowerTCP on the network of ns3-datacenter, with its schemes.
-
-256 hosts at 25 Gb/s as in topology-256.txt: 4 pods of two racks of 32, two switches per pod, 4 cores, links of 100 Gb/s
-and 1 us, to the cores 5 us, switches of 4 MiB. The longest base RTT is 29 us, which all schemes use. The schemes are
-those of config-burst.txt.
-"""
+"""PowerTCP on the network of ns3-datacenter, with its schemes."""
 
 from ..api import *
 

@@ -7,7 +7,7 @@ from .setup import *
 
 _NAME = "web_search"
 _FABRIC = "200Gbps"
-_LOADS = MappingProxyType({"quick": (0.3,), "paper": (0.3, 0.4, 0.5)})
+_LOADS = {"quick": (0.3,), "paper": (0.3, 0.4, 0.5)}
 _PARTS = VARIANTS[1:]
 _TREES: dict[str, Callable[[], Graph]] = {
     "quick": partial(quick_tree, fabric_rate=_FABRIC),

@@ -1,18 +1,4 @@
-"""Common to RCC's experiments: its links, networks and schemes.
-
-Paper: Zhang et al., "Receiver-Driven RDMA Congestion Control by Differentiating Congestion Types in Datacenter
-Networks", ICNP 2021. Hosts have links of 100 Gb/s; a base RTT is 12 us and a BDP 150 KB (V-A).
-
-All figures run the schemes of ``rdmacc.preset("rcc-2021")``: RCC, its variants and its baselines with the parameters of
-V-A. The networks are `rdmacc.rcc_fat_tree`, `rcc_dumbbell`, `rcc_multi_bottleneck`, `rcc_testbed`, and a star for the
-incast. Where the paper is silent, this is assumed for all figures:
-
-- Packets of 1,000 bytes with 48 bytes of headers, as in the ns-3 RDMA simulator on which the paper builds [17]. A full
-  link of 100 Gb/s carries 95.4 Gb/s of payload.
-- In every network, 12 us are propagation alone. The schemes' base RTTs also include the packets' time on the links.
-- Switches have 32 MB of buffer (V-A) and PFC.
-- Goodput is payload accepted by the receiver, over intervals stated by each figure.
-"""
+"""Common to RCC's experiments: its links, networks and schemes."""
 
 from __future__ import annotations
 

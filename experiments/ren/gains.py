@@ -15,6 +15,7 @@ HEADLINE = 0.68
 """Largest reduction of the AFCT over pHost, Homa and NDP (abstract, sections 1 and 8)."""
 NEAR = 0.1
 """Largest distance from it that counts as near."""
+_CREDIT = ("phost", "homa")
 _STATE_OF_THE_ART = ("phost", "homa", "ndp")
 _HIGH = (0.5, 0.6, 0.7)
 _AXES = {
@@ -42,22 +43,26 @@ def _short_flows(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     return {"lowest": lowest_shares(short_flows(rows, *WORKLOADS)), "most below ExpressPass": best}
 
 
-def _long_flows(rows: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
-    gains = {
-        one: pd.DataFrame({title: gain(rows, "throughput, long", one, name) for name, title in WORKLOADS.items()})
-        for one in ("phost", "homa")
+def _gains(rows: pd.DataFrame, quantity: str, others: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """Return REN's gain over each of some schemes by load, for each workload by its title."""
+    return {
+        title: pd.DataFrame({one: gain(rows, quantity, one, name) for one in others})
+        for name, title in WORKLOADS.items()
     }
-    return {how: labelled({one: found.agg(how).to_dict() for one, found in gains.items()}) for how in ("mean", "min")}
 
 
-def _gain_by_workload(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
-    means = {
-        name: float(np.mean([gain(rows, "throughput, long", one, name).mean() for one in ("phost", "homa")]))
-        for name in WORKLOADS
+def _long_flows(rows: pd.DataFrame) -> dict[str, Any]:
+    gains = _gains(rows, "throughput, long", _CREDIT)
+    return {
+        how: labelled({one: {title: found[one].agg(how) for title, found in gains.items()} for one in _CREDIT})
+        for how in ("mean", "min")
     }
-    large, small = ({WORKLOADS[name]: means[name] for name in some} for some in (_LARGE, _SMALL))
-    less = float(np.mean([*large.values()])) - float(np.mean([*small.values()]))
-    return {"many large flows": large, "fewer": small, "the first less the second": less}
+
+
+def _gain_by_workload(rows: pd.DataFrame) -> dict[str, Any]:
+    means = pd.Series({title: of.mean().mean() for title, of in _gains(rows, "throughput, long", _CREDIT).items()})
+    large, small = (means[[WORKLOADS[name] for name in some]] for some in (_LARGE, _SMALL))
+    return {"many large flows": large, "fewer": small, "the first less the second": large.mean() - small.mean()}
 
 
 def _expresspass(rows: pd.DataFrame) -> dict[str, float]:
@@ -68,19 +73,13 @@ def _expresspass(rows: pd.DataFrame) -> dict[str, float]:
     return labelled({other: max(most(other, name) for name in WORKLOADS) for other in ("ren", "ndp")})
 
 
-def _grows_with_load(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    gains = {
-        title: pd.DataFrame({one: gain(rows, "AFCT", one, name) for one in BASELINES})
-        for name, title in WORKLOADS.items()
-    }
-    means = {
-        title: {f"load {load}": float(found.loc[load].to_numpy().mean()) for load in (0.3, 0.7)}
-        for title, found in gains.items()
-    }
-    return {
-        "mean": means,
-        "least at 0.7": {title: float(found.loc[0.7].to_numpy().min()) for title, found in gains.items()},
-    }
+def _mean_by_load(gains: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]:
+    return {title: named(found.loc[[0.3, 0.7]].mean(axis=1), "load {:g}") for title, found in gains.items()}
+
+
+def _grows_with_load(rows: pd.DataFrame) -> dict[str, Any]:
+    gains = _gains(rows, "AFCT", BASELINES)
+    return {"mean": _mean_by_load(gains), "least at 0.7": {title: of.loc[0.7].min() for title, of in gains.items()}}
 
 
 def _lowest_in(quantity: str, workloads: tuple[str, ...], rows: pd.DataFrame) -> dict[str, float]:
@@ -90,24 +89,12 @@ def _lowest_in(quantity: str, workloads: tuple[str, ...], rows: pd.DataFrame) ->
     return {WORKLOADS[name]: lowest_shares(frame)[LOOKS["ren"][0]] for name, frame in values.items()}
 
 
-def _long_flows_by_load(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    return {
-        title: {
-            f"load {load}": float(
-                np.mean([gain(rows, "throughput, long", one, name)[load] for one in ("phost", "homa")])
-            )
-            for load in (0.3, 0.7)
-        }
-        for name, title in WORKLOADS.items()
-    }
-
-
 def _headline(rows: pd.DataFrame) -> Measured:
     best = {
         quantity: max(
-            (float(gain(rows, quantity, one, name).max()), f"{LOOKS[one][0]}, {title}")
-            for one in _STATE_OF_THE_ART
-            for name, title in WORKLOADS.items()
+            (float(found[one].max()), f"{LOOKS[one][0]}, {title}")
+            for title, found in _gains(rows, quantity, _STATE_OF_THE_ART).items()
+            for one in found
         )
         for quantity in ("AFCT", "AFCT, short", "p99 FCT, short")
     }
@@ -118,12 +105,8 @@ def _headline(rows: pd.DataFrame) -> Measured:
 def _statistics(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     mining = rows[rows["workload"] == "data_mining"]
     shares = {kind: (mining[f"flows, {kind}"] / mining["flows"]).mean() for kind in ("short", "long")}
-    return {**shares, "bytes in the largest tenth": _byte_shares(rows)}
-
-
-def _byte_shares(rows: pd.DataFrame) -> dict[str, float]:
     means = rows.groupby("workload")["bytes in the largest tenth"].mean()
-    return {title: means[name] for name, title in WORKLOADS.items()}
+    return {**shares, "bytes in the largest tenth": {title: means[name] for name, title in WORKLOADS.items()}}
 
 
 _EVERYWHERE, _IN_HALF = (Each(AtLeast(share), of="workload") for share in (1.0, 0.5))
@@ -150,7 +133,8 @@ class Gains(LeafSpineReadings):
         _claim("ren-f15b-2", measure=partial(_lowest_in, "p99 FCT, short", ("web_search", "hadoop", "cache_follower")),
                band=_EVERYWHERE, direction=_IN_HALF),
         _claim("ren-f15d-3", measure=partial(_lowest_in, "AFCT", ("data_mining", "hadoop")), band=_IN_HALF),
-        _claim("ren-f15c-4", measure=_long_flows_by_load, band=Each(_GROWS, of="workload"),
+        _claim("ren-f15c-4", measure=lambda rows: _mean_by_load(_gains(rows, "throughput, long", _CREDIT)),
+               band=Each(_GROWS, of="workload"),
                direction=Some(_GROWS, count=3, of="the workloads")),
         _claim("ren-x-1", measure=_headline, band=Within(HEADLINE, by=NEAR), direction=AtLeast(HEADLINE / 2)),
         _claim("ren-x-2", measure=lambda rows: rows["oversubscription"].agg(["min", "max"]), band=Each(Exactly(6))),

@@ -11,7 +11,7 @@ from rdmacc.switch.ren_marker import RenMarker
 from ..api import *
 
 _NAMES = ("web_search", "hadoop", "cache_follower")
-_LOADS = MappingProxyType({"quick": (0.7,), "paper": (0.1, 0.3, 0.5, 0.7)})
+_LOADS = {"quick": (0.7,), "paper": (0.1, 0.3, 0.5, 0.7)}
 LEAST, PATHS = "OVER by the least queue", "NDP's paths"
 _TIMER = (("least_timeout_ps", "1ms"),)
 TWO_MESSAGES = (("overcommit", 2),)

@@ -27,23 +27,18 @@ from .setup import *
 
 BASELINES = ("dctcp", "phost", "homa", "ndp", "expresspass", "aeolus")
 SCHEMES = ("ren", *BASELINES)
-WORKLOADS = MappingProxyType(
-    {
-        "data_mining": "Data Mining",
-        "web_search": "Web Search",
-        "hadoop": "Hadoop Cluster",
-        "cache_follower": "Cache Follower",
-    }
-)
+WORKLOADS = {
+    "data_mining": "Data Mining", "web_search": "Web Search", "hadoop": "Hadoop Cluster",
+    "cache_follower": "Cache Follower",
+}  # fmt: skip
 """Names of the workloads, in the order of figures 15 to 18."""
-LOADS = MappingProxyType({"quick": (0.5, 0.7), "paper": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)})
+LOADS = {"quick": (0.5, 0.7), "paper": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)}
 TENTHS = range(1, 11)
 """Numbers of the tenths of messages by size."""
 
-_SWITCHES = MappingProxyType({("paper", 48): (48, 8, 8), ("paper", 8): (8, 8, 8), ("quick", 48): (12, 3, 2),
-                              ("quick", 8): (4, 3, 4)})  # fmt: skip
+_SWITCHES = {("paper", 48): (48, 8, 8), ("paper", 8): (8, 8, 8), ("quick", 48): (12, 3, 2), ("quick", 8): (4, 3, 4)}
 """Hosts per ToR, ToRs and cores, by scale and the paper's hosts per ToR."""
-_MESSAGES = MappingProxyType({"quick": 100, "paper": 5000})
+_MESSAGES = {"quick": 100, "paper": 5000}
 _QUICK_CAP = "2MB"
 UNTIL = "10s"
 """End of a run with unfinished messages."""

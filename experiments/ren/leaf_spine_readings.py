@@ -14,16 +14,14 @@ def _under(*schemes: str, **changes: Any) -> Callable[[LeafSpineCase], LeafSpine
 
 
 _host_links, _one_grant = partial(replace, load_of="host"), _under("phost", "homa", scheme="traditional")
-READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyType(
-    {
-        "outstanding": _under("ren", scheme="ren-outstanding"),
-        "host links": _host_links,
-        "host links, one grant": lambda case: _host_links(_one_grant(case)),
-        "one grant": _one_grant,
-        "ECMP": _under("phost", "homa", "aeolus", changes=(("routing", "ecmp"),)),
-        "switch buffer": partial(replace, is_shared=True),
-    }
-)
+READ_AS: dict[str, Callable[[LeafSpineCase], LeafSpineCase]] = {
+    "outstanding": _under("ren", scheme="ren-outstanding"),
+    "host links": _host_links,
+    "host links, one grant": lambda case: _host_links(_one_grant(case)),
+    "one grant": _one_grant,
+    "ECMP": _under("phost", "homa", "aeolus", changes=(("routing", "ecmp"),)),
+    "switch buffer": partial(replace, is_shared=True),
+}
 """By reading, the run that replaces a default one."""
 
 
@@ -31,9 +29,7 @@ def _fewer(count: int) -> Callable[[LeafSpineCase], LeafSpineCase]:
     return lambda case: replace(_host_links(_one_grant(case)), count=count)
 
 
-BY_NUMBER: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyType(
-    {f"host links, one grant, {count:,} messages": _fewer(count) for count in (1000, 2500)}
-)
+BY_NUMBER = {f"host links, one grant, {count:,} messages": _fewer(count) for count in (1000, 2500)}
 """The same with fewer messages; `rdmacc.experiments.ren.messages` has the runs."""
 
 

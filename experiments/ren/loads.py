@@ -87,9 +87,7 @@ def gain_lines(published: Mapping[str, float], at: float, **more: Any) -> Lines:
     return Lines("gain", LINES, unit="%", published=marks, levels={"_": 0.0}, **more)
 
 
-ONE_GRANT_FIRST: Mapping[str, tuple[float, ...]] = MappingProxyType(
-    dict.fromkeys((*BY_NUMBER, "one grant", *READ_AS), LOADS["paper"])
-)
+ONE_GRANT_FIRST = dict.fromkeys((*BY_NUMBER, "one grant", *READ_AS), LOADS["paper"])
 """Readings in the order of some tables, where the last run of each scheme is its canary."""
 
 

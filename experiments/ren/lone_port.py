@@ -36,15 +36,7 @@ def make_packet(component: Component, wire_bytes: int, message: int = 0) -> Any:
 
 
 class LonePort:
-    """A port between switches with one component's handlers, a queue, and no link behind it.
-
-    Parameters
-    ----------
-    component : Component
-        The component that marks, trims or drops.
-    rate_bps : float
-        Rate of the link.
-    """
+    """A port between switches with a queue and the handlers of one component, which marks, trims or drops."""
 
     def __init__(self, component: Component, rate_bps: float) -> None:
         self.component = component

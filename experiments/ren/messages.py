@@ -12,8 +12,8 @@ _SHORTER = ("cache_follower", "web_search", "hadoop")
 _MINING = ("data_mining",)
 """Separate, because its messages are ten times as long."""
 _OTHERS = ("dctcp", "traditional", "ndp", "expresspass", "aeolus")
-_NUMBERS = MappingProxyType({"quick": (20, 50), "paper": (1000, 2500)})
-_LOADS = MappingProxyType({"quick": (0.7,), "paper": LOADS["paper"]})
+_NUMBERS = {"quick": (20, 50), "paper": (1000, 2500)}
+_LOADS = {"quick": (0.7,), "paper": LOADS["paper"]}
 _ALL_MESSAGES = 5000
 """As in figures 15 to 18, whose runs these are."""
 

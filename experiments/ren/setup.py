@@ -1,19 +1,4 @@
-"""Common to REN's experiments: its two networks, the schemes and their looks, cut-offs, the load.
-
-Paper: Li et al., "REN: Receiver-driven Congestion Control using Explicit Notification for Data Center", IEEE TCC 2021.
-
-Two set-ups. The testbed (2.3, 5.2): a dumbbell of 10 Gb/s and 8 us a link, so 48 us of round-trip propagation, 64 KB of
-buffer: figures 3, 11 and 12. The simulations (section 6): leaf-spine, 40 Gb/s, 10 us of round-trip propagation, 128 KB
-of buffer: figures 14 to 22. Packets have 1.5 KB on the wire. The schemes are the presets "ren-2021-testbed" and
-"ren-2021", which give the source of each value, and the timers: 1 ms for pHost, Homa, Aeolus and NDP in both.
-
-For the questions that the paper leaves open see `experiments/ren/readings.toml`. Also assumed for all figures:
-
-- Short flows have at most 100 KB, long ones more than 1 MB.
-- The load counts data packets including headers.
-- REN's receivers grant packets in order of arrival; they do not schedule flows.
-- Figures with randomness have at least three seeds at paper scale.
-"""
+"""Common to REN's experiments: its two networks, the schemes and their looks, cut-offs, the load."""
 
 from rdmacc.workload import LoadDefinition
 from ..api import *
@@ -23,7 +8,7 @@ SIMULATED = preset("ren-2021")
 SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000
 """Short flows have at most the first number of bytes, long flows more than the second."""
 LOAD = LoadDefinition("core", payload_bytes=SIMULATED["ren"].payload_bytes, header_bytes=SIMULATED["ren"].header_bytes)
-SEEDS = MappingProxyType({"quick": 1, "paper": 3})
+SEEDS = {"quick": 1, "paper": 3}
 
 TESTBED = preset("ren-2021-testbed")
 LINE_BPS, SIMULATED_LINE_BPS = TESTBED.line_bps, SIMULATED.line_bps
@@ -37,23 +22,21 @@ BUFFER_BYTES: int = vars(TESTBED["ren"].buffer)["limit_bytes"]
 BUFFER_PACKETS = BUFFER_BYTES / PACKET_BYTES
 """Buffer of a testbed port, in packets."""
 
-LOOKS: Mapping[Any, tuple[str, str, str]] = MappingProxyType(
-    {
-        "ren": ("REN", COLOURS["blue"], "o"),
-        "dctcp": ("DCTCP", COLOURS["black"], "x"),
-        "phost": ("pHost", COLOURS["vermilion"], "s"),
-        "homa": ("Homa", COLOURS["green"], "^"),
-        "homa-2-levels": ("Homa, 2 levels", COLOURS["green"], "^"),
-        "ndp": ("NDP", COLOURS["orange"], "D"),
-        "expresspass": ("ExpressPass", COLOURS["purple"], "v"),
-        "aeolus": ("Aeolus", COLOURS["sky"], "P"),
-        "traditional": ("one grant, one packet", "0.45", "*"),
-        "ren-packet": ("REN, marks by packet", COLOURS["sky"], "o"),
-        "ren-outstanding": ("REN, less marks under way", COLOURS["yellow"], "o"),
-        "ren-literal": ("REN read literally, one packet kept", COLOURS["purple"], "o"),
-        "ren-literal-unsafe": ("REN read literally", COLOURS["black"], "o"),
-    }
-)
+LOOKS: dict[Any, tuple[str, str, str]] = {
+    "ren": ("REN", COLOURS["blue"], "o"),
+    "dctcp": ("DCTCP", COLOURS["black"], "x"),
+    "phost": ("pHost", COLOURS["vermilion"], "s"),
+    "homa": ("Homa", COLOURS["green"], "^"),
+    "homa-2-levels": ("Homa, 2 levels", COLOURS["green"], "^"),
+    "ndp": ("NDP", COLOURS["orange"], "D"),
+    "expresspass": ("ExpressPass", COLOURS["purple"], "v"),
+    "aeolus": ("Aeolus", COLOURS["sky"], "P"),
+    "traditional": ("one grant, one packet", "0.45", "*"),
+    "ren-packet": ("REN, marks by packet", COLOURS["sky"], "o"),
+    "ren-outstanding": ("REN, less marks under way", COLOURS["yellow"], "o"),
+    "ren-literal": ("REN read literally, one packet kept", COLOURS["purple"], "o"),
+    "ren-literal-unsafe": ("REN read literally", COLOURS["black"], "o"),
+}
 """Label, colour and marker of each scheme of the presets. "traditional" is section 2's transmission by grants."""
 
 LINES = {one: (name, colour, f"{marker}-") for one, (name, colour, marker) in LOOKS.items()}
