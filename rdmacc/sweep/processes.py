@@ -67,18 +67,14 @@ def finished(
 ) -> Iterator[tuple[_Key, Future[_R]]]:
     """Submit calls, at most `width` at a time, and yield each when it has ended."""
     waiting, running = deque(calls), dict[Future[_R], _Key]()
-    ended = deque[tuple[_Key, Future[_R]]]()
+    ended: list[tuple[_Key, Future[_R]]] = []
     try:
         while waiting or running or ended:
             while waiting and len(running) < width:
                 name = waiting.popleft()
                 running[submit(calls[name])] = name
-            while ended:  # now that the next calls have begun
-                yield ended.popleft()
-            ended += [(running.pop(future), future) for future in wait(running, return_when=FIRST_COMPLETED).done]
-    except KeyboardInterrupt:
-        yield from [*ended, *((name, future) for future, name in running.items() if future.done())]
-        raise
+            yield from ended  # now that the next calls have begun
+            ended = [(running.pop(future), future) for future in wait(running, return_when=FIRST_COMPLETED).done]
     finally:
         for future in running:
             future.cancel()
