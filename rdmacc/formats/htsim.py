@@ -175,54 +175,49 @@ def _flow(words: list[str], nodes: int, ids: set[int], error: Line, line: int) -
     if len(ends) != 2:
         raise error("connection", words[0], "src->dst")
     src, dst = (whole(error, "node", end, 0, nodes - 1) for end in ends)
-    flow, given = _Flow(src, dst, line), set[str]()
-    rest = words[1:]
-    while rest:
-        key = rest.pop(0)
+    given: dict[str, int] = {}
+    rest = iter(words[1:])
+    for key in rest:
         if key not in _KEYS:
             raise error("key", key, f"one of {', '.join(sorted(_KEYS))}")
         if key == "addon":
             continue
         if key in given:
             raise error(key, "twice", "given once")
-        given.add(key)
         if key == "msg":
             raise error("msg", "given", "left out: rdmacc does not reuse connections")
-        if not rest:
+        text = next(rest, None)
+        if text is None:
             raise error(key, None, "followed by a value")
-        text = rest.pop(0)
-        if key == "start":
-            if flow.trigger:
-                raise error("start", text, "must not stand behind trigger")
-            try:
-                flow.start = int(np.float32("" if "_" in text else text))
-            except (ValueError, OverflowError):
-                raise error("start", text, "a number") from None
-            if not 0 <= flow.start < 2**62:
-                raise error("start", text, "at least 0, and below 2**62")
-            continue
+        if key == "start" and "trigger" in given:
+            raise error("start", text, "must not stand behind trigger")
+        if key == "trigger" and "id" not in given:
+            raise error("trigger", text, "behind the flow's id")
         if key == "size" and re.fullmatch(r"-?0*", text):
             raise error(key, text, "at least 1: a flow without end is a message with a large size, run up to until=")
-        value = whole(error, key, text, 0 if key == "prio" else 1, _LARGEST)
-        if key == "id":
-            if value in ids:
-                raise error("id", value, "different from those above: rdmacc does not reuse connections")
-            ids.add(value)
-        elif key == "trigger":
-            if "id" not in given:
-                raise error("trigger", value, "behind the flow's id")
-            flow.trigger = value
-        elif key == "size":
-            flow.size = value
-        elif key in ("send_done_trigger", "recv_done_trigger"):
-            flow.done[key[:4]] = value
-    if not flow.size:
+        given[key] = _start(text, error) if key == "start" else whole(error, key, text, int(key != "prio"), _LARGEST)
+    if "id" in given:
+        if given["id"] in ids:
+            raise error("id", given["id"], "different from those above: rdmacc does not reuse connections")
+        ids.add(given["id"])
+    if "size" not in given:
         raise error("size", None, "given: htsim would read memory that nothing has set")
-    if flow.start is None and not flow.trigger:
+    if "start" not in given and "trigger" not in given:
         raise error("start", None, "given, or a trigger")
     if src == dst:
         raise error("connection", words[0], "between two different nodes")
-    return flow
+    done = {end: given[f"{end}_done_trigger"] for end in ("send", "recv") if f"{end}_done_trigger" in given}
+    return _Flow(src, dst, line, given["size"], given.get("start"), given.get("trigger", 0), done)
+
+
+def _start(text: str, error: Line) -> int:
+    try:
+        start = int(np.float32("" if "_" in text else text))
+    except (ValueError, OverflowError):
+        raise error("start", text, "a number") from None
+    if not 0 <= start < 2**62:
+        raise error("start", text, "at least 0, and below 2**62")
+    return start
 
 
 def _trigger(words: list[str], error: Line) -> tuple[int, _Trigger]:

@@ -48,7 +48,6 @@ All randomness comes from ``stream(seed, PURPOSE)``, with one stream for each pu
 
 from rdmacc.workload.arrivals import DART_MIXES, PAIR_STARTS, PAIRS, dart_mix, incasts, poisson, random_pairs
 from rdmacc.workload.checks import validate
-from rdmacc.workload.collectives import all_to_all, ring_all_reduce, tree_all_reduce
 from rdmacc.workload.compose import PLACEMENTS, combine, dragonfly_paths, job, jobs, sequence
 from rdmacc.workload.files import from_csv, from_parquet, to_csv, to_parquet
 from rdmacc.workload.frame import COLUMNS, messages, open_work, stream
@@ -58,12 +57,15 @@ from rdmacc.workload.patterns import (
     INCAST_JITTER,
     INCAST_SENDERS,
     PERMUTATION,
+    all_to_all,
     incast,
     long_flows,
     many_to_many,
     partition_aggregate,
     permutation,
     request_response,
+    ring_all_reduce,
+    tree_all_reduce,
 )
 from rdmacc.workload.sizes import DART_SHORT, SIZES, SizeDistribution, size_distribution
 from rdmacc.workload.training import LLAMA_7B, MIXTRAL_8X7B, TrainingStep, Transformer

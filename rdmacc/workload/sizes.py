@@ -12,7 +12,7 @@ all traffic of the same cluster.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
@@ -236,7 +236,13 @@ class SizeDistribution:
         if payload_bytes < 1:
             raise ConfigError("payload_bytes", payload_bytes, "at least 1 byte")
         low, high, chance = self._segments()
-        area = _packet_area(payload_bytes)
+
+        def area(size: Floats) -> Floats:
+            """Return the integral from 0 of the number of packets for a size rounded to whole bytes."""
+            above = np.maximum(size - 0.5, 0.0)  # a size of up to half a byte above k packets is rounded into k
+            full = np.floor(above / payload_bytes)
+            return np.asarray(size + payload_bytes * full * (full - 1) / 2 + (above - full * payload_bytes) * full)
+
         width = high - low
         spread = (area(high) - area(low)) / np.where(width > 0, width, 1)
         point = np.ceil(np.maximum(np.rint(low), 1) / payload_bytes)
@@ -288,17 +294,6 @@ def _probability(chance: Any, name: str) -> float:
     if not 0 <= value <= 100:
         raise ConfigError("probability", chance, "from 0 to 1, or from 0 to 100 in percent", where=name)
     return value
-
-
-def _packet_area(payload: int) -> Callable[[Floats], Floats]:
-    """Return the integral from 0 of the number of packets for a size rounded to whole bytes."""
-
-    def area(size: Floats) -> Floats:
-        above = np.maximum(size - 0.5, 0.0)  # rounding puts a size of up to half a byte above k packets into k
-        full = np.floor(above / payload)
-        return np.asarray(size + payload * full * (full - 1) / 2 + (above - full * payload) * full)
-
-    return area
 
 
 Sizes: TypeAlias = SizeDistribution | Quantity
