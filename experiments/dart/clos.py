@@ -1,22 +1,4 @@
-"""Dart at 1,024 hosts, for figures 11 to 14, the tables and the sensitivity study.
-
-Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc.dart_clos`, the traffic
-`rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; each documents its own assumptions.
-`experiments/dart/readings.toml` lists what the paper leaves open. All figures also assume:
-
-- Load is a fraction of the ToRs' uplinks, which are oversubscribed. Long flows have 1 MB and arrive as a Poisson
-  process, so a run of milliseconds has many of them. With one flow of 1 GB from each host, as in VI-A, nothing sets the
-  long flows' load; this is a reading, run for 16 ms.
-- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point runs with six independent seeds, with one
-  in readings that change a parameter. All schemes have the same flows for the same seed, some 40,000 of 8 KB in the
-  typical mix at 20%.
-- Latency runs from the start of a message until the receiver has its last byte, and includes the 300 us that DCTCP
-  spends in the operating system.
-- Throughput is the mean of size / latency over all flows; in a reading of figure 13, over long flows.
-- A flow that is unfinished after 100 ms counts with the time it has taken so far.
-- Switches share their buffers as in `rdmacc.Pfc`; under DCTCP they use tail drop. Deflection considers only the
-  queue, not whether PFC has paused the link.
-"""
+"""Dart at 1,024 hosts, for figures 11 to 14, the tables and the sensitivity study."""
 
 from __future__ import annotations
 

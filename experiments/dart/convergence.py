@@ -1,11 +1,4 @@
-"""Dart, figures 1 and 15: a second flow joins, and both converge to half of the link.
-
-Three servers and a switch, 10 Gb/s, links of 5 us (VI-D). The second flow starts 15 RTTs after the first. All schemes
-are those of the preset; RCP has alpha = beta = 0.4 (VI-D). Assumed: flows have converged once both rates stay within
-10% of half the line (RCP's keep oscillating by a few percent), and have reached it when they are first within 5%. Times
-count from the arrival of the second flow's first packet. TIMELY has a window and no pacing here (VI-A), so its rate is
-measured by the arrivals of two RTTs, with headers.
-"""
+"""Dart, figures 1 and 15: a second flow joins, and both converge to half of the link."""
 
 from ..api import *
 from .setup import *

@@ -1,15 +1,4 @@
-"""Dart, figures 8 and 9: how long DASR takes to converge on the testbed, emulated.
-
-The switch's ports have 56 Gb/s, of which a host achieved 43 Gb/s (V): hosts send at 43 Gb/s, R's link carries 56. LFS
-sends 64 KB messages to R, SFS sends bursts of them. Assumed: 3 us of delay on each link (a hardware RTT of 12 us),
-packets of 4 KB, DASR without look-ahead (V), gaps between bursts as long as the bursts (figure 9a).
-
-Convergence time has a part of the network and a part of R's CPU. The network's part is simulated in epochs of 0.4 ms:
-SFS starts 100 us after LFS, plus up to 10 us at random. Assumed: LFS also pauses before the next epoch, which starts
-with empty queues; the point "without a pause" shows the difference. The paper measured t_cpu + t_b + t_f' on R's clock,
-and so do we. Assumed: the CPU's times have the measured quantiles minus the hardware RTT, which convergence in hardware
-approaches (V-A). The sum is judged: it equals the published one if the simulated network takes exactly that RTT.
-"""
+"""Dart, figures 8 and 9: how long DASR takes to converge on the testbed, emulated."""
 
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.interface import DATA

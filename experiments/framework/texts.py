@@ -1,9 +1,9 @@
 """The texts of figures and claims: each folder's ``figures.toml`` and ``claims.toml``, beside the code.
 
-In ``figures.toml`` a table is named like its figure, and has `title`, `description` and `setup` of `Experiment`; the
-table ``all`` has the set-up that the figures share. In ``claims.toml`` a table is named like its claim and has the
-texts of `Claim`; ``{name}`` stands for an entry of the table ``shared``. A claim that is ``like`` an earlier one
-inherits its texts.
+In ``figures.toml`` a table is named like its figure, and has `title`, `description` and `setup` of `Experiment`;
+set-ups that figures share are in tables named like their modules, such as ``setup``. In ``claims.toml`` a table is
+named like its claim and has the texts of `Claim`; ``{name}`` stands for an entry of the table ``shared``. A claim that
+is ``like`` an earlier one inherits its texts.
 """
 
 import re
@@ -23,13 +23,13 @@ TEXTS: dict[str, dict[str, dict[str, Any]]] = {}
 """Texts by group of experiments and claim."""
 FIGURES: dict[str, dict[str, str]] = {}
 """Texts by experiment."""
+SHARED: dict[str, dict[str, str]] = {}
+"""Set-ups that figures share, by group of experiments and module."""
 
 _WRITTEN = (
     "place", "quantity", "condition", "published", "quote", "unit", "by", "kind", "chosen", "expect", "why",
     "too_small",
 )  # fmt: skip
-ALL = "all"
-"""Table of what is common to a paper's figures."""
 _OF_A_FIGURE = ("title", "description", "setup")
 _WORDS = {"by": By, "kind": Kind, "chosen": Chosen, "expect": Outcome}
 
@@ -40,7 +40,10 @@ def read_figures(group: str, path: Path) -> None:
         for name, text in texts.items():
             if name not in _OF_A_FIGURE:
                 raise unknown(f"{group}.{figure}: {name}", text, _OF_A_FIGURE, "what is written of a figure")
-        FIGURES[f"{group}.{figure}"] = texts
+        if "title" in texts:
+            FIGURES[f"{group}.{figure}"] = texts
+        else:
+            SHARED.setdefault(group, {})[figure] = texts["setup"]
 
 
 def read_claims(path: Path) -> dict[str, dict[str, Any]]:
@@ -99,7 +102,7 @@ def claim(
 
 def check_used(group: str, figures: Iterable[str], measured: Iterable[str]) -> None:
     """Raise `ConfigError` if a folder has the text of a figure that is not there, or of a claim that none measures."""
-    if left := {one for one in FIGURES if one.startswith(f"{group}.")} - {f"{group}.{ALL}", *figures}:
+    if left := {one for one in FIGURES if one.startswith(f"{group}.")} - set(figures):
         raise ConfigError(f"{group}/figures.toml", min(left), "the name of an experiment in this folder")
     if left := TEXTS.get(group, {}).keys() - set(measured):
         raise ConfigError(f"{group}/claims.toml", min(left), "a claim that one of the figures measures")

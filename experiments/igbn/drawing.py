@@ -1,9 +1,4 @@
-"""Curves of throughput over loss, for figures 2, 6 and 7: runs, their mean, the closed form, the paper's values.
-
-The band contains 80% of runs of a hundred messages, computed from the closed form's rate of timeouts, because a band
-from some twenty simulated runs would have a random width. The marker is the mean of all simulated runs, its bar the 95%
-confidence interval of that mean. The thin line is the closed form of the mean.
-"""
+"""Curves of throughput over loss, for figures 2, 6 and 7: runs, their mean, the closed form, the paper's values."""
 
 from rdmacc.models.go_back_n import GoBackNGoodput
 from ..api import *

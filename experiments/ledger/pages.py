@@ -12,7 +12,9 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.texts import SHARED
 
 MARKS = {
     Outcome.HOLDS: "✓",
@@ -45,8 +47,17 @@ def page(template: str, /, **values: Any) -> str:
     return html(template, **values).strip("\n") + "\n"
 
 
-def about(module: str, setup: str) -> list[str]:
-    """Return a module's docstring and a set-up, split into paragraphs and list items."""
+def about(one: Experiment) -> list[str]:
+    """Return the docstring of an experiment's module and its set-up, split into paragraphs and list items."""
+    return _parts(type(one).__module__, one.setup)
+
+
+def shared(group: str) -> dict[str, list[str]]:
+    """Return the set-ups that figures of a group share, likewise, by module."""
+    return {name: _parts(f"rdmacc.experiments.{group}.{name}", text) for name, text in SHARED.get(group, {}).items()}
+
+
+def _parts(module: str, setup: str) -> list[str]:
     text = inspect.cleandoc(f"{getattr(sys.modules.get(module), '__doc__', '')}\n\n{setup}")
     return [" ".join(part.split()) for part in re.split(r"\n\n|\n(?=- )", text)]
 

@@ -12,9 +12,8 @@ from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, Question, questions_of, read_texts
 from rdmacc.experiments.framework.registry import EXPERIMENTS, claims_of, select, summary_path
-from rdmacc.experiments.framework.texts import ALL, FIGURES
 from rdmacc.experiments.ledger.history import chosen, elsewhere
-from rdmacc.experiments.ledger.pages import about, cell, claim_rows, page
+from rdmacc.experiments.ledger.pages import about, cell, claim_rows, page, shared
 from rdmacc.experiments.ledger.record import checks, recorded
 from rdmacc.experiments.ledger.score import readings_text, score_text, standing_text
 from rdmacc.experiments.validation.page import summary_text
@@ -43,11 +42,7 @@ def page_of(paper: str) -> str:
     claims = [row for one in select(paper) for row in _rows(paper, one)]
     own = [row for row in claims if row["by"] == By.PAPER.value]
     counted, causes = Counter(row["verdict"] for row in own), _causes(paper, claims)
-    setups = [
-        (one, [part.replace("*", "\\*") for part in about(one.__module__, one.setup)], _made(one))
-        for one in select(paper)
-    ]
-    common = FIGURES.get(f"{paper}.{ALL}", {}).get("setup", "")
+    setups = [(one, [part.replace("*", "\\*") for part in about(one)], _made(one)) for one in select(paper)]
 
     def hang(question: Question) -> list[str]:
         names = {one.name for one in question.readings}
@@ -58,7 +53,7 @@ def page_of(paper: str) -> str:
         "paper.md", paper=paper, about=PAPERS[paper], notebook=notebook, questions=questions_of(paper), chosen=chosen,
         claims=claims, elsewhere=elsewhere(paper), paper_says=By.PAPER.value, we_add=By.OURS.value, causes=causes,
         own=own, outcomes=[(one.value, counted[one]) for one in Outcome if counted[one]], hang=hang, setups=setups,
-        shared=about(f"rdmacc.experiments.{paper}.setup", common) if common else [],
+        shared=shared(paper),
         hours=sum(one.get("packet_hops", 0) for _, _, one in setups) / 3.6e9,
     )  # fmt: skip
     return _linked(text, paper)

@@ -22,7 +22,7 @@ from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.papers import PAPERS, numbered
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ledger.moving import SCENES, Scene, write_scenes
-from rdmacc.experiments.ledger.pages import KINDS, about, claim_rows, count_outcomes, html
+from rdmacc.experiments.ledger.pages import KINDS, about, claim_rows, count_outcomes, html, shared
 from rdmacc.experiments.ledger.printed import seeding_text, seeds_text
 from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
@@ -206,10 +206,13 @@ class Report:
             seeding = seeding_text(one, entry.table, self._seeds) or _SEEDINGS[one.seeding].format(
                 seeds_text(self._seed, self._seeds)
             )
+        parts = about(one)
+        for name, others in shared(one.name.partition(".")[0]).items():
+            parts += others if re.search(rf"\b{name}`", " ".join(parts)) else []
         return html(
             "figure.html", title=f"{entry.heading}: {one.title}", entry=entry, figure=one,
             claims=claim_rows(entry.checks), seeding=seeding, provenance=provenance, is_drawn=entry.is_drawn,
-            about=[_with_code(part) for part in about(one.__module__, one.setup)],
+            about=[_with_code(part) for part in parts],
             scenes=[scene for scene in self._scenes() if scene.figure == one.name],
             before=self._names[place - 1] if place else "", after=(*self._names, "")[place + 1],
         )  # fmt: skip

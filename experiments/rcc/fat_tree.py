@@ -1,19 +1,4 @@
-"""RCC at 320 hosts and 100 Gb/s, for figures 9, 10, 11 and 13.
-
-Paper: Zhang et al., "Receiver-driven RDMA congestion control by differentiating congestion types in datacenter
-networks", ICNP 2021, V-A, V-D and V-E-2. The network is `rdmacc.rcc_fat_tree`, the schemes are those of
-``rdmacc.preset("rcc-2021")``; both document their own assumptions. The paper only names the four workloads, and
-"different link loads". Assumed for all figures:
-
-- Loads are 30, 50 and 70% of the hosts' links, headers included. Messages arrive as a Poisson process between random
-  pairs of hosts; all schemes have the same flows at the same seed.
-- Flows arrive for the time in `WORKLOADS`; those of the first fifth are not counted, and every flow finishes. Each
-  point has at least 5,000 counted flows.
-- Flows of the data mining workload are capped at 100 MB. One of 1 GB takes 80 ms alone: to keep the load while such
-  flows are active, a run would need a tenth of a second and 80,000 flows.
-- Homa divides its priorities by each workload's sizes (its paper's section 3.4).
-- The average FCT covers all flows, in absolute time. Short flows are those below 100 KB, long ones above 1 MB.
-"""
+"""RCC at 320 hosts and 100 Gb/s, for figures 9, 10, 11 and 13."""
 
 from __future__ import annotations
 

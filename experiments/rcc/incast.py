@@ -1,22 +1,4 @@
-"""RCC, figures 6, 7 and 12: a thousand senders answer one receiver, next to a long flow.
-
-The receiver requests 200 KB from each of 1,000 senders at once; a background flow to it is already active (V-B-2).
-Assumed:
-
-- A star, with the base RTT of 12 us. Requests leave the receiver's NIC one after another, so senders start within 7 us,
-in random order. The background flow starts 200 us earlier.
-- *Line rate*: a sender's first window is a BDP, as III-B says of every flow. A thousand of them are 150 MB, more than
-  the switch holds, so PFC pauses the senders. *Request*: RCC's first window is its share, which the receiver can
-  include in the request. HPCC always starts at line rate.
-- *eta*: RCC's shares add up to the whole link (III-D), or to a part of it (`ewa_eta`).
-- The default is RCC as in all other figures: start at line rate, the whole link, a floor under the PID; jitter of 0.5
-  us, as III-G says "a few hundred nanoseconds". *Together* is a reading: the share in the request, 99% of the link, no
-  floor, jitter of 3 us.
-- Goodput is the incast's, from 10% to 90% of the time that the link needs for it. The steady phase is from 40% to 60%
-  of that time. Messages of 200 KB are hardly longer than the first windows, so there are also runs with 2 MB.
-
-At quick scale there are 200 senders.
-"""
+"""RCC, figures 6, 7 and 12: a thousand senders answer one receiver, next to a long flow."""
 
 from ..api import *
 from .setup import *

@@ -1,13 +1,4 @@
-"""RCC's PID alone, in packets: flows to different receivers through one link, as in section IV.
-
-Assumed: a dumbbell of 100 Gb/s with a base RTT of 12 us unless stated; flows start together at line rate with windows
-of a BDP, without explicit windows (`rcc-pid`), and never end. Equation (4) as printed is "accumulating"; "pd" is
-without its memory. Windows are updated once per current RTT, as in equations (6) and (9), or once per base RTT.
-
-The queue's swing is the standard deviation about a straight line over the second half of a run, in units of its target,
-so that a slow approach to the target does not count. From 0.2 on it counts as oscillation. (A sine wave between an
-empty queue and twice the target gives 0.71.)
-"""
+"""RCC's PID alone, in packets: flows to different receivers through one link, as in section IV."""
 
 from ..api import *
 from .setup import *

@@ -1,13 +1,4 @@
-"""RCC, figures 1 and 14: three flows, a bottleneck in the network and one at the last hop.
-
-`rdmacc.rcc_multi_bottleneck` is the network. Flow 1 is alone at first; flow 2 then shares the link between the
-switches, and flow 3 the last hop. Assumed: flows last to the end of the run; goodput over 1 ms (quick: 0.1 ms). Max-min
-shares are the whole link, then halves, in both later phases.
-
-RCC's verdict on congestion (algorithm 1, lines 10 to 13) is right if the flow's path has such congestion by
-construction: in the network for flows 1 and 2 from the start of flow 2, at the last hop for flows 1 and 3 from the
-start of flow 3. Verdicts are weighted by their duration.
-"""
+"""RCC, figures 1 and 14: three flows, a bottleneck in the network and one at the last hop."""
 
 from rdmacc.interface import IN_NETWORK, LAST_HOP
 from ..api import *

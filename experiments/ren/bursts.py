@@ -1,21 +1,4 @@
-"""Bursts that join a flow on the dumbbell: the runs of REN's figures 3 and 11.
-
-f0 has the link to itself from the start. At 0.8 s bursts start, each from a different host to one receiver, at line
-rate; at 1.25 s they stop, and f0 continues until 1.5 s. Nothing changes after the first few round trips, so only one
-run of each scheme has these times, in figure 3; the others have a tenth of them, the quick scale has 2, 6 and 9 ms.
-Assumed:
-
-- A burst starts at random within a base RTT, so chance decides whose packets find the buffer full. (If all start at the
-same instant, the order of simultaneous packets always favours the same flow.) Many seeds are run.
-- A burst stops when its host's link fails, at the same time for all schemes, whatever they have sent.
-
-The testbed's switches have one transmit queue for each port (5.1), so Homa there has two levels instead of eight: one
-for unscheduled packets and one for granted ones. Homa with eight is also shown.
-
-pHost and Homa follow their own papers. REN (2) describes them differently: the receiver sends one grant for each data
-packet that arrives, so a lost packet is lost to the clock as well. That protocol also runs, as the preset's
-"traditional".
-"""
+"""Bursts that join a flow on the dumbbell: the runs of REN's figures 3 and 11."""
 
 from ..api import *
 from .setup import *

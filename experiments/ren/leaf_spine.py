@@ -1,24 +1,4 @@
-"""REN's leaf-spine simulations (section 6), for figures 14 to 19, their summary and the sensitivity study.
-
-8 ToR and 8 core switches, 40 Gb/s, 10 us of round-trip propagation, 128 KB of buffer per port; 48 hosts per ToR (384,
-oversubscription 6), in figure 19 8 per ToR (64, none). Schemes are those of ``rdmacc.preset("ren-2021")``; cut-offs and
-the load are as in `rdmacc.experiments.ren.setup`. Also assumed for all these figures:
-
-- The paper names its workloads and gives their mean sizes, "64 KB to 7.4 MB". The distributions are the public ones
-  (`rdmacc.workload.SIZES`), uncapped; for Hadoop, which the paper leaves open, the one that HPCC used.
-- A point is 5,000 messages between random pairs of hosts. The load is computed from their actual bytes, not the
-  expected ones: in data mining one message in a hundred has 73% of all bytes. All schemes have the same messages for
-  the same seed. The load that the core carries while they arrive differs: `rdmacc.experiments.ren.carried`.
-- Every message counts, and the run ends when all are done. One unfinished after 10 s counts with the time so far.
-- FCT runs from the start to the last byte at the receiver; the throughput of long flows is the mean of size / FCT.
-- Slowdown is FCT over that of the message alone in the network. Its 99th percentile is that of each tenth of the
-  messages by size, as on figure 14's axis.
-- Homa, and Homa with Aeolus, have one level for unscheduled packets and seven for others: by Homa's rule (its section
-  3.4) for all four workloads, as at most an eighth of their bytes is unscheduled.
-
-The quick scale keeps the oversubscription: 3 ToRs with 2 cores and 12 hosts each (36 hosts), in figure 19 with 4 cores
-and 4 hosts (12 hosts); 100 messages of at most 2 MB. It illustrates the figures; it is too small to judge.
-"""
+"""REN's leaf-spine simulations (section 6), for figures 14 to 19, their summary and the sensitivity study."""
 
 from rdmacc.interface import HOST_NIC
 from rdmacc.workload import SizeDistribution

@@ -1,14 +1,4 @@
-"""REN's worked examples of figures 1, 2, 5 and 6, packet by packet in the engine.
-
-Two flows, A from h0 to h2 and B from h1 to h3, share the link between two switches. It carries 2 packets per round trip
-in figures 1 and 5, and 5 in figures 2 and 6. Assumed: the hosts' links are 40 times as fast as the shared one, so
-"simultaneous" packets of the paper are simultaneous, and a round trip is a whole number of packet times, up to 4 ns. A
-round starts when its first packet leaves s0.
-
-At the end of a sampling period a port compares its queue with its idle time. A packet that leaves at that instant may
-count towards either period. In figure 5 it has not left yet, since the paper counts both waiting packets: the period
-there is 1 ps shorter.
-"""
+"""REN's worked examples of figures 1, 2, 5 and 6, packet by packet in the engine."""
 
 from ..api import *
 from .setup import *

@@ -6,7 +6,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.bands import AtLeast
 from rdmacc.experiments.framework.claim import OURS, PAPER, Chosen, Outcome
 from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.texts import FIGURES, TEXTS, check_used, claim, read_claims, read_figures
+from rdmacc.experiments.framework.texts import FIGURES, SHARED, TEXTS, check_used, claim, read_claims, read_figures
 from tests.support import refused
 
 WRITTEN = (
@@ -97,13 +97,15 @@ def test_a_text_needs_a_figure_that_measures_it(written):
 def test_a_figure_has_the_texts_of_its_folder(tmp_path, monkeypatch):
     path = tmp_path / "figures.toml"
     monkeypatch.setitem(FIGURES, "t.fig1", {})
-    path.write_text('[fig1]\ntitle = "T"\ndescription = "D"\nsetup = """\nOne.\n\nTwo.\n"""\n')
+    monkeypatch.setitem(SHARED, "t", {})
+    path.write_text('[setup]\nsetup = "All."\n[fig1]\ntitle = "T"\ndescription = "D"\nsetup = """\nOne.\n\nTwo.\n"""\n')
     read_figures("t", path)
 
     class One(Experiment):
         name = "t.fig1"
 
     assert (One.title, One.description, One.__doc__, One.setup) == ("T", "D", "D", "One.\n\nTwo.\n")
+    assert SHARED["t"] == {"setup": "All."}
     refused(lambda: check_used("t", [], []), "t/figures.toml = 't.fig1': must be the name of an experiment in this")
     path.write_text('[fig1]\ntitel = "T"\n')
     refused(lambda: read_figures("t", path), "t.fig1: titel = 'T': must be what is written of a figure: title")
