@@ -141,6 +141,9 @@ class LinkDown(Named):
         object.__setattr__(self, "convergence_ps", convergence)
 
 
+_MOST_FAILURES = 100_000
+
+
 def flapping(
     link: tuple[Hashable, Hashable],
     *,
@@ -173,15 +176,15 @@ def flapping(
     Raises
     ------
     ConfigError
-        If a time is not valid, or `times` is below 1.
+        If a time is not valid, or `times` is below 1 or above 100,000.
 
     Examples
     --------
     >>> [(one.at_ps, one.until_ps) for one in flapping(("s0", "s1"), at_ps=10, down_ps=3, up_ps=7, times=2)]
     [(10, 13), (20, 23)]
     """
-    if isinstance(times, bool) or not isinstance(times, Integral) or times < 1:
-        raise ConfigError("times", times, "a whole number, at least 1")
+    if isinstance(times, bool) or not isinstance(times, Integral) or not 1 <= times <= _MOST_FAILURES:
+        raise ConfigError("times", times, f"a whole number from 1 to {_MOST_FAILURES}")
     first, down = time_ps(at_ps, field="at_ps", bare_ps=True), time_ps(down_ps, field="down_ps", bare_ps=True, least=1)
     up = time_ps(up_ps, field="up_ps", bare_ps=True, least=1)
     begins = range(first, first + times * (down + up), down + up)

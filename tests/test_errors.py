@@ -241,6 +241,7 @@ MISTAKES = [
     ("a switch that storms", lambda: faulty(PauseStorm(host="s0", at_ps=1)), "PauseStorm.host = 's0'"),
     ("no time between failures", lambda: flapping(("h0", "s0"), at_ps=1, down_ps=0, up_ps=1, times=1), "down_ps = 0"),
     ("no failures", lambda: flapping(("h0", "s0"), at_ps=1, down_ps=1, up_ps=1, times=0), "times = 0"),
+    ("failures without end", lambda: flapping(("h0", "s0"), at_ps=1, down_ps=1, up_ps=1, times=10**30), "times = 1"),
     ("a script for no message", lambda: faulty(ScriptedLoss(message=9, psn=0)), "ScriptedLoss.message = 9", "a row"),
     ("a script for no packet", lambda: ScriptedLoss(message=0, psn=-1), "ScriptedLoss.psn = -1", "at least 0"),
     ("a script for a pause", lambda: ScriptedLoss(message=0, psn=0, kind="pause"), "'pause'", "data, ack"),
