@@ -13,8 +13,8 @@ import pytest
 
 import rdmacc
 from rdmacc.faults import ScriptedLoss
-from rdmacc.interface import DATA_CLASS, NAK, NONE, Message, set_bit
-from rdmacc.protocols.homa import Homa, level_of_rank, level_of_size
+from rdmacc.interface import DATA_CLASS, NAK, NONE, REQUEST, Message, set_bit
+from rdmacc.protocols.homa import Homa, level_of_rank, level_of_size, resend
 from rdmacc.protocols.homa_cutoffs import unscheduled_bytes, unscheduled_cutoffs, unscheduled_levels
 from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
@@ -195,6 +195,20 @@ def test_a_resend_requests_at_most_the_granted_packets(granted, end):
     assert reply.kind == (NONE if end is None else NAK)
     if end is not None:
         assert (reply.psn, reply.end_psn) == (2, end)
+
+
+@pytest.mark.parametrize(("psn", "end", "is_busy", "lost"), [(1, 3, 0, {1, 2, 4}), (3, 9, 0, {3, 4, 5}),
+                                                              (4, 5, 1, {4}), (6, 8, 1, {4})])  # fmt: skip
+def test_a_sender_asked_to_resend_says_busy_if_the_first_packet_still_waits(psn, end, is_busy, lost):
+    """Of nine packets six have been sent, and 4 already waits to be sent again; section 3.7."""
+    message, transfer, packet, request = Message(), Homa.Transfer(), packet_with(Homa.Header), packet_with(Homa.Header)
+    message.packets, transfer.new_psn, transfer.lost, transfer.lost_packets = 9, 6, bytearray(9), 1
+    set_bit(transfer.lost, 4)
+    packet.psn, packet.end_psn, packet.level = psn, end, 5
+    resend(message, transfer, packet, request)
+    assert (request.kind, request.is_busy) == ((REQUEST, 1) if is_busy else (NONE, 0))
+    assert {one for one in range(9) if transfer.lost[one]} == lost
+    assert (transfer.lost_packets, transfer.resend_level) == (len(lost), 5)
 
 
 def test_a_sender_without_a_receiver_gives_up(engine):
