@@ -219,13 +219,7 @@ class Frames:
 
     @typed
     def samples(self, name: str) -> pd.Series:
-        """Return the samples of one probe, indexed by `time_ps`.
-
-        Parameters
-        ----------
-        name : str
-            Name of the probe, such as ``"queue s0->h0"``.
-        """
+        """Return the samples of the probe of that name, such as ``"queue s0->h0"``, indexed by `time_ps`."""
         known = [probe.name for probe in self.watched]
         if not known:
             raise ConfigError("probe", name, "recorded: pass probes=[...] to simulate()")

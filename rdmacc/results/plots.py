@@ -68,13 +68,7 @@ class ResultPlots:
 
     @typed
     def probe(self, name: str, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw the probe of that name.
-
-        Parameters
-        ----------
-        name : str
-            Name of the probe, such as ``"queue s0->h0"``.
-        """
+        """Draw the probe of that name, such as ``"queue s0->h0"``."""
         self._result.samples(name)
         probe = next(probe for probe in self._result.watched if probe.name == name)
         factor, unit = value_unit("bps" if probe.is_rate else "" if probe.is_share else _field(probe))
@@ -132,8 +126,6 @@ class ResultPlots:
         squeeze: bool = True,
     ) -> Axes:
         """Draw the packets between some nodes as a ladder (sequence) diagram, of a run with ``trace=True``.
-
-        Parameters are those of `rdmacc.results.ladder.draw_ladder`.
 
         Parameters
         ----------
@@ -231,13 +223,7 @@ class ResultPlots:
 
     @typed
     def explain(self, flow: Hashable, ax: Axes | None = None) -> Axes:
-        """Draw where a message's time went: a bar coloured by kind, and below it a row for each port.
-
-        Parameters
-        ----------
-        flow : hashable
-            The message, by its label in the workload.
-        """
+        """Draw where a message's time went, by its label: a bar coloured by kind, and below it a row for each port."""
         from rdmacc.explain.drawing import draw_explanation
 
         return draw_explanation(self._result.explain(flow), ax)

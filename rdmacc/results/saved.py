@@ -59,13 +59,7 @@ class SavedResult(Result):
 
 @typed
 def load(folder: str | Path) -> SavedResult:
-    """Load a result that `rdmacc.Result.save` wrote.
-
-    Parameters
-    ----------
-    folder : path
-        The folder.
-    """
+    """Load the result that `rdmacc.Result.save` wrote into a folder."""
     about, frames = read_folder(folder, KIND, FRAMES)
     try:
         _check(about)

@@ -101,11 +101,6 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     """Read a workload from a Parquet file.
 
     The columns are those that :func:`messages` describes; ``after`` is a list of ids, and may be missing.
-
-    Parameters
-    ----------
-    path : path
-        The file.
     """
     try:
         return messages(_frame_of(pq.read_table(path).replace_schema_metadata()))

@@ -107,12 +107,7 @@ class Nccl(Parameters):
         return self.channels or self.hosts_per_node
 
     def sent_bytes(self, size: Int64s | int) -> Int64s:
-        """Return the bytes sent for some data, including the protocol's flags.
-
-        Parameters
-        ----------
-        size : int or ndarray of int
-            The data, in bytes.
+        """Return the bytes sent for `size` bytes of data: with the protocol's flags, elementwise.
 
         Examples
         --------
@@ -128,13 +123,7 @@ class Nccl(Parameters):
         return self.chunk_bytes or _STEPS[self.protocol]
 
     def inner_ps(self, size: Int64s | int) -> Int64s:
-        """Return how long data occupy a GPU's port to the inner network.
-
-        Parameters
-        ----------
-        size : int or ndarray of int
-            The data, in bytes.
-        """
+        """Return how long `size` bytes occupy a GPU's port to the inner network, elementwise."""
         return np.ceil(np.asarray(size) * 8e12 / self.inner_rate_bps).astype(np.int64)
 
 
