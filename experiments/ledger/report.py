@@ -21,6 +21,7 @@ from rdmacc.experiments.framework.claim import By, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.papers import PAPERS, numbered
 from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.texts import SHARED
 from rdmacc.experiments.ledger.moving import SCENES, Scene, write_scenes
 from rdmacc.experiments.ledger.pages import KINDS, about, claim_rows, count_outcomes, html, shared
 from rdmacc.experiments.ledger.printed import seeding_text, seeds_text
@@ -207,8 +208,8 @@ class Report:
                 seeds_text(self._seed, self._seeds)
             )
         parts = about(one)
-        for name, others in shared(one.name.partition(".")[0]).items():
-            parts += others if re.search(rf"\b{name}`", " ".join(parts)) else []
+        for group, name in ((group, name) for group, texts in SHARED.items() for name in texts):
+            parts += shared(group)[name] if re.search(rf"(\b{group}\.|`){name}`", " ".join(parts)) else []
         return html(
             "figure.html", title=f"{entry.heading}: {one.title}", entry=entry, figure=one,
             claims=claim_rows(entry.checks), seeding=seeding, provenance=provenance, is_drawn=entry.is_drawn,

@@ -58,13 +58,8 @@ def _beside_ndp(name: str, rows: pd.DataFrame) -> pd.DataFrame:
 
 def _over_ndp(changes: str, rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return REN's reduction of the AFCT relative to NDP, by workload and load."""
-    return {
-        WORKLOADS[name]: {
-            f"load {load}": value
-            for load, value in (1 - _times(rows, "ren", name, changes) / _times(rows, "ndp", name)).items()
-        }
-        for name in _NAMES
-    }
+    gains = {name: 1 - _times(rows, "ren", name, changes) / _times(rows, "ndp", name) for name in _NAMES}
+    return {WORKLOADS[name]: named(one, "load {:g}") for name, one in gains.items()}
 
 
 def _at_low_load(rows: pd.DataFrame) -> dict[str, dict[str, float]]:

@@ -5,7 +5,7 @@ from rdmacc.experiments.ren.fig18 import Figure18
 from rdmacc.experiments.ren.gains import gain
 from rdmacc.experiments.ren.leaf_spine import LOADS, WORKLOADS, LeafSpineCase, LeafSpineFigure
 from rdmacc.experiments.ren.loads import POSITIVE, gain_lines, mean_of
-from rdmacc.experiments.ren.setup import LOOKS
+from rdmacc.experiments.ren.setup import LOOKS, labelled
 from ..api import *
 
 _SHORTER = ("cache_follower", "web_search", "hadoop")
@@ -22,27 +22,26 @@ def _case(scheme: str, name: str, load: float, number: int) -> LeafSpineCase:
     return LeafSpineCase(scheme, name, load, load_of="host", count=number if number != _ALL_MESSAGES else 0)
 
 
-def _gain(rows: pd.DataFrame, quantity: str, other: str, name: str, number: int, load: float = 0.7) -> float:
-    return float(gain(rows, quantity, other, name, _case("ren", name, load, number).differences)[load])
+def _gains(rows: pd.DataFrame, quantity: str, name: str, number: int) -> pd.DataFrame:
+    """Return REN's gain over each of the others by load, for a workload and a number of messages."""
+    changes = _case("ren", name, 0.7, number).differences
+    return pd.DataFrame({one: gain(rows, quantity, one, name, changes) for one in _OTHERS})
 
 
-def _gains(name: str, numbers: Iterable[int], rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    return {
-        f"{number:,} messages": {LOOKS[one][0]: _gain(rows, "AFCT", one, name, number) for one in _OTHERS}
-        for number in numbers
-    }
+def _reduced(name: str, numbers: Iterable[int], rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    return {f"{number:,} messages": labelled(_gains(rows, "AFCT", name, number).loc[0.7]) for number in numbers}
 
 
 def _by_number(quantity: str, name: str, rows: pd.DataFrame) -> pd.DataFrame:
-    ran = product(_OTHERS, sorted(int(one) for one in rows["flows"].unique()))
-    found = [(one, number, _gain(rows, quantity, one, name, number)) for one, number in ran]
-    return pd.DataFrame(found, columns=["scheme", "messages", "gain"])
+    numbers = sorted(int(one) for one in rows["flows"].unique())
+    found = pd.DataFrame({number: _gains(rows, quantity, name, number).loc[0.7] for number in numbers})
+    return found.rename_axis("scheme").melt(var_name="messages", value_name="gain", ignore_index=False).reset_index()
 
 
 def _with_number(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     return {
         f"{LOOKS[one][0]}, {WORKLOADS[name]}": {
-            f"{number:,}": _gain(rows, "AFCT", one, name, number) for number in (1000, 2500, _ALL_MESSAGES)
+            f"{number:,}": _gains(rows, "AFCT", name, number)[one][0.7] for number in (1000, 2500, _ALL_MESSAGES)
         }
         for name in _SHORTER[:2]
         for one in ("dctcp", "expresspass")
@@ -50,12 +49,13 @@ def _with_number(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _expresspass(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    def throughput(scheme: str, name: str, number: int) -> pd.Series:
-        return mean_of(rows, "throughput, long", scheme, name, _case(scheme, name, 0.7, number).differences)
+    def throughput(scheme: str, name: str, number: int) -> float:
+        changes = _case(scheme, name, 0.7, number).differences
+        return float(mean_of(rows, "throughput, long", scheme, name, changes)[0.7])
 
     return {
         f"{number:,} messages": {
-            WORKLOADS[name]: (throughput("expresspass", name, number) / throughput("ndp", name, number))[0.7]
+            WORKLOADS[name]: throughput("expresspass", name, number) / throughput("ndp", name, number)
             for name in _SHORTER
         }
         for number in (1000, _ALL_MESSAGES)
@@ -63,19 +63,15 @@ def _expresspass(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _where_it_is_carried(names: Iterable[str], rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    more, fewer = (
-        {(name, one): _gain(rows, "AFCT", one, name, number, 0.1) for name in names for one in _OTHERS}
-        for number in (2500, 1000)
-    )
-    return {WORKLOADS[name]: {LOOKS[one][0]: more[name, one] - fewer[name, one] for one in _OTHERS} for name in names}
+    found = {name: [_gains(rows, "AFCT", name, number).loc[0.1] for number in (2500, 1000)] for name in names}
+    return {WORKLOADS[name]: labelled(more - fewer) for name, (more, fewer) in found.items()}
 
 
 def _by_load(names: Iterable[str], rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     return {
-        f"{WORKLOADS[name]}, {number:,}": {
-            f"load {load}": float(np.mean([_gain(rows, "AFCT", one, name, number, load) for one in _OTHERS]))
-            for load in (0.1, 0.7)
-        }
+        f"{WORKLOADS[name]}, {number:,}": named(
+            _gains(rows, "AFCT", name, number).loc[[0.1, 0.7]].mean(axis=1), "load {:g}"
+        )
         for name, number in product(names, (1000, 2500))
     }
 
@@ -87,9 +83,9 @@ def _needs(numbers: Iterable[int], *names: str, load: float = 0.7) -> tuple[Leaf
 class Messages(LeafSpineFigure):
     name = "ren.messages"
     claims = (
-        claim("ren-n-1a", measure=partial(_gains, "cache_follower", (1000, 2500)), band=Each(POSITIVE, of="number"),
+        claim("ren-n-1a", measure=partial(_reduced, "cache_follower", (1000, 2500)), band=Each(POSITIVE, of="number"),
               needs=_needs((1000, 2500), "cache_follower")),
-        claim("ren-n-2a", measure=partial(_gains, "web_search", (2500,)), band=Each(POSITIVE, of="number"),
+        claim("ren-n-2a", measure=partial(_reduced, "web_search", (2500,)), band=Each(POSITIVE, of="number"),
               needs=_needs((2500,), "web_search")),
         claim("ren-n-3a", measure=_with_number, band=Each(Falls(), of="baseline and workload"),
               needs=_needs((1000, 2500, _ALL_MESSAGES), *_SHORTER[:2])),

@@ -1,15 +1,4 @@
-"""Flows that join under ExpressPass: their convergence times on the networks of its authors' simulator.
-
-- **Two flows** between different pairs share one link of a dumbbell. 10 Gb/s and 10 us a link, the second flow joins at
-  5 ms; 100 Gb/s and 2 us, at 1 ms.
-- **Ten to one** on the fat tree of ns2-xpass, large-scale-fattree.tcl: 192 hosts at 10 Gb/s, 6 a ToR, 32 ToRs, 16 aggs,
-  8 cores; 4 us a link, 5 us from host to ToR. Ten senders in different racks send to one receiver, nine of them join at
-  5 ms (assumed: Xue et al., Dart, VI-D, says only "10 senders and one receiver").
-
-Assumed: flows have converged in the first base RTT in which the first flow gets at most 1.1 times an equal share of the
-total; RTTs count from the first packet of the last flow to join. (Ten flows have five packets each in an RTT: the
-shares of one RTT never become equal.) Another reading: Jain's index of that RTT is at least 0.95.
-"""
+"""Flows that join under ExpressPass: their convergence times on the networks of its authors' simulator."""
 
 from rdmacc.experiments.validation.flows import peak_queue
 from ..api import *
