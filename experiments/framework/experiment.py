@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from inspect import isgeneratorfunction
 from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def _listed(points: Callable[..., Iterable[Point]]) -> Callable[..., list[Point]]:
-    """Return a function that collects the results of a generator in a list."""
+    """Return a function that collects points in a list."""
 
     @wraps(points)
     def found(*args: Any, **kwargs: Any) -> list[Point]:
@@ -82,12 +81,12 @@ class Experiment(ABC):
     """More text for the heading."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Add the texts of ``figures.toml``; draw in rdmacc's style, and allow `points` to be a generator."""
+        """Add the texts of ``figures.toml``; draw in rdmacc's style, and collect `points` in a list."""
         super().__init_subclass__(**kwargs)
         for name, text in FIGURES.get(vars(cls).get("name", ""), {}).items():
             setattr(cls, name, text)
         cls.__doc__ = cls.__doc__ or vars(cls).get("description")
-        if isgeneratorfunction(vars(cls).get("points")):
+        if "points" in vars(cls):
             cls.points = _listed(cls.points)  # type: ignore[method-assign]
         if "plot" in vars(cls):
             cls.plot = on_a_page(cls.plot)  # type: ignore[method-assign]
