@@ -84,30 +84,23 @@ class Answer:
         def shown(time_ps: float) -> str:
             return "" if math.isnan(time_ps) else format_time(round(time_ps), 4)
 
+        def error(row: Any) -> str:
+            spread = f" ({row.least_error:+.1%} to {row.most_error:+.1%})" if self.seeds > 1 else ""
+            return "" if math.isnan(row.max_min_error) else f"{row.max_min_error:+.1%}{spread}"
+
+        rows: Any = self.frame.itertuples()
         return [
             [
-                row["scheme"], shown(row["time_ps"]), f"{shown(row['fastest_ps'])} to {shown(row['slowest_ps'])}",
-                f"{row['algbw_gbytes']:.1f}", f"{row['busbw_gbytes']:.1f}", shown(row["max_min_ps"]),
-                "" if math.isnan(row["max_min_error"]) else self._error(row),
+                row.scheme, shown(row.time_ps), f"{shown(row.fastest_ps)} to {shown(row.slowest_ps)}",
+                f"{row.algbw_gbytes:.1f}", f"{row.busbw_gbytes:.1f}", shown(row.max_min_ps), error(row),
             ]
-            for row in self.frame.to_dict("records")
+            for row in rows
         ]  # fmt: skip
-
-    def _error(self, row: dict[Any, Any]) -> str:
-        spread = f" ({row['least_error']:+.1%} to {row['most_error']:+.1%})" if self.seeds > 1 else ""
-        return f"{row['max_min_error']:+.1%}{spread}"
 
     @property
     def _headers(self) -> list[str]:
-        return [
-            "scheme",
-            "time",
-            "one draw of paths" if self.seeds == 1 else f"over {self.seeds} draws of paths",
-            "algbw (GB/s)",
-            "busbw (GB/s)",
-            "max-min",
-            "its error",
-        ]
+        drawn = "one draw of paths" if self.seeds == 1 else f"over {self.seeds} draws of paths"
+        return ["scheme", "time", drawn, "algbw (GB/s)", "busbw (GB/s)", "max-min", "its error"]
 
     @property
     def _title(self) -> str:
@@ -119,9 +112,6 @@ class Answer:
         return f"{self._title}\nas NCCL runs it: {self.choice}\n{table}\npublished: {self.beside}\n{left_out}"
 
     def _repr_html_(self) -> str:
-        lines = [
-            f"as NCCL runs it: {self.choice}",
-            f"published: {self.beside}",
-            *(f"not modelled: {line}" for line in NOT_MODELLED),
-        ]
+        lines = [f"as NCCL runs it: {self.choice}", f"published: {self.beside}"]
+        lines += [f"not modelled: {line}" for line in NOT_MODELLED]
         return html_table(self._headers, self._cells(), self._title) + "".join(f"<div>{line}</div>" for line in lines)

@@ -104,30 +104,29 @@ def cluster(
     count = checked_count("nodes", nodes) * checked_count("gpus", gpus)
     if count < 2:
         raise ConfigError("gpus", gpus, "at least 2 in all nodes")
-    speed, lag, ports = (
-        checked_rate("rate", rate),
-        checked_delay(delay),
-        checked_count("ports_per_leaf", ports_per_leaf),
-    )
+    speed, lag = checked_rate("rate", rate), checked_delay(delay)
+    ports = checked_count("ports_per_leaf", ports_per_leaf)
     if isinstance(fabric, str):
         down = min(ports, nodes if fabric == "rail" else count)
         network = _network(fabric, int(nodes), int(gpus), speed, lag, down, oversubscription)
         shown = f"{fabric}, {oversubscription:g}:1"
     else:
         network, shown = fabric, "a network of its own"
-        for field, value, default in (
-            ("oversubscription", oversubscription, _OVERSUBSCRIPTION),
-            ("ports_per_leaf", ports, _PORTS_PER_LEAF),
-            ("delay", lag, checked_delay(_DELAY)),
-        ):
+        left_out = "left out with a network, which has its own"
+        defaults = {
+            "oversubscription": _OVERSUBSCRIPTION,
+            "ports_per_leaf": _PORTS_PER_LEAF,
+            "delay": checked_delay(_DELAY),
+        }
+        for (field, default), value in zip(defaults.items(), (oversubscription, ports, lag), strict=True):
             if value != default:
-                raise ConfigError(field, value, "left out with a network, which has its own")
+                raise ConfigError(field, value, left_out)
         if (hosts := len(hosts_of(network))) < count:
             raise ConfigError("fabric", f"{hosts} hosts", f"a network of at least {count}, one for each GPU")
         links = completed(network)
         fastest = max(one["rate_bps"] for host in hosts_of(links)[:count] for one in links[host].values())
         if speed not in (checked_rate("rate", _RATE), fastest):
-            raise ConfigError("rate", rate, "left out with a network, which has its own")
+            raise ConfigError("rate", rate, left_out)
         speed = fastest
     if isinstance(inner, str) and (match := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*GB(?:ps|/s)\s*", inner)):
         inner = f"{8 * float(match[1])}Gbps"

@@ -251,27 +251,16 @@ class Sent:
             self._names = fabric.names
             self._nodes = {fabric.names[node]: int(node) for node in fabric.hosts}
         try:
-            if src != dst:
-                return self._nodes[src], self._nodes[dst]
+            found = self._nodes[src], self._nodes[dst]
         except (KeyError, TypeError):  # TypeError: it has no hash
-            pass
-        found = []
-        for field, name in (("src", src), ("dst", dst)):
-            try:
-                node = self._nodes.get(name)
-            except TypeError:
-                node = None
-            if node is None:
-                is_switch = isinstance(name, Hashable) and name in fabric.index
-                raise (
-                    ConfigError(field, name, "a host, not a switch")
-                    if is_switch
-                    else unknown(field, name, list(self._nodes), "the name of a host")
-                )
-            found.append(node)
+            hosts, names = list(self._nodes), [name for name in fabric.index if name not in self._nodes]
+            field, name = ("dst", dst) if isinstance(src, Hashable) and src in hosts else ("src", src)
+            if isinstance(name, Hashable) and name in names:
+                raise ConfigError(field, name, "a host, not a switch") from None
+            raise unknown(field, name, hosts, "the name of a host") from None
         if src == dst:
             raise ConfigError("dst", dst, "must differ from src")
-        return found[0], found[1]
+        return found
 
     def add(
         self, plan: Plan, fabric: Fabric, src: int, dst: int, size: int, start_ps: int, priority: int | None,

@@ -77,19 +77,9 @@ class Explanation:
 
         `place` is the port, such as ``"s0->h0"``, empty where there is none; `psn` the packet that the walk follows.
         """
-        return pd.DataFrame(
-            {
-                "begin_ps": self._column("begin_ps"),
-                "end_ps": self._column("end_ps"),
-                "time_ps": self._column("end_ps") - self._column("begin_ps"),
-                "kind": [span.kind for span in self.spans],
-                "place": [self._place(span.port) for span in self.spans],
-                "psn": self._column("psn"),
-            }
-        )
-
-    def _column(self, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.array([getattr(span, name) for span in self.spans], np.int64)
+        spans = pd.DataFrame(self.spans, columns=Span._fields).astype({"begin_ps": "int64", "end_ps": "int64"})
+        times_ps, places = spans["end_ps"] - spans["begin_ps"], list(map(self._place, spans["port"]))
+        return spans.assign(time_ps=times_ps, place=places)[_EVENT_COLUMNS].astype({"psn": "int64"})
 
     def _place(self, port: int) -> str:
         return self._recording.plan.fabric.port_name(port) if port >= 0 else ""
@@ -123,18 +113,17 @@ class Explanation:
         nothing.
         """
         labels, found = self._recording.plan.workload.index, self.found
+        by = [None if cause.by < 0 else labels[cause.by] for cause in found]
         first = [pd.NA if cause.first_ps < 0 else cause.first_ps for cause in found]
-        return pd.DataFrame(
-            {
-                "kind": [cause.kind for cause in found],
-                "cause": [cause.cause for cause in found],
-                "place": [self._place(cause.place) for cause in found],
-                "by": pd.Series([None if cause.by < 0 else labels[cause.by] for cause in found], dtype=object),
-                "count": np.array([cause.often for cause in found], np.int64),
-                "bytes": np.array([cause.bytes for cause in found], np.float64),
-                "time_ps": np.array([cause.time_ps for cause in found], np.float64),
-                "first_ps": pd.array(first, dtype="Int64"),
-            }
+        return (
+            pd.DataFrame(found, columns=Cause._fields)
+            .astype({"bytes": "float64", "time_ps": "float64"})
+            .assign(
+                place=[self._place(cause.place) for cause in found],
+                by=pd.Series(by, dtype=object),
+                first_ps=pd.array(first, dtype="Int64"),
+            )
+            .rename(columns={"often": "count"})
         )
 
     @property
@@ -160,4 +149,5 @@ class Explanation:
         return html_table(_HEADERS, self.rows(), caption=self.title)
 
 
+_EVENT_COLUMNS = ["begin_ps", "end_ps", "time_ps", "kind", "place", "psn"]
 _HEADERS = ("where the time went", "time", "share")

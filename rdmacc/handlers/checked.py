@@ -5,12 +5,11 @@ that the engine will use: kinds, verdicts, classes, rates, windows, packet numbe
 their hooks; a `Trail` records the location when one fails, and the error names component, handler and line.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from dis import opname
 from functools import lru_cache
 from traceback import walk_tb
-from typing import Any
+from typing import Any, NamedTuple
 
 from rdmacc.errors import HandlerError
 from rdmacc.handlers import marks_of
@@ -31,18 +30,12 @@ from rdmacc.interface import (
     REQUEST,
     TRIM_TAIL,
     UNLIMITED,
+    Component,
     Float,
     Int,
     Record,
 )
 from rdmacc.interface.component import TIMERS, WORDS
-
-_LEAST_BPS, _MOST_BPS = 1e3, 1e18
-_MOST_WIRE_BYTES = 2**24
-_MOST_CREDITS = UNLIMITED
-
-_TESTED = ("sender", "qp", "message", "host", "packet", "reply", "notice", "request")
-"""Handler arguments that are tested after the call."""
 
 
 class Trail(Record):
@@ -66,102 +59,89 @@ class Trail(Record):
     place_row = Int()
 
 
-@dataclass(frozen=True)
-class Test:
-    """A condition after a handler: a number between two bounds."""
+class Test(NamedTuple):
+    """A condition on a field after a handler, for all hooks or some; a timer's is called as the kind of its record."""
 
-    __test__ = False  # not a pytest test
-
-    value: str
-    low: str
-    high: str
     field: str
+    condition: str
     allowed: str
-    shown: str = ""
-    needs_ports: bool = False
+    hooks: tuple[str, ...] = ()
+
+    def lines(self, number: str) -> list[str]:
+        return [
+            f"if not ({self.condition}):",
+            f"    trail.test = {number}",
+            f"    trail.value = {self.field}",
+            "    raise ValueError",
+        ]
 
 
-def tests_of(
-    components: Components, hook: str, kind: str, call: Call, record: Callable[[str], str], port_node: str
-) -> list[Test]:
-    tests: list[Test] = []
-
-    def must(argument: str, field: str, low: object, high: object, allowed: str) -> None:
-        at = record(argument)
-        tests.append(Test(f"{at}.{field}", str(low), str(high), f"{argument}.{field}", allowed))
-
-    given = set(call.arguments)
-    if "sender" in given:
-        own = components[call.component].record("Sender")
-        names = {field.name for field in own.fields} if own is not None else set()
-        if "rate_bps" in names:
-            must("sender", "rate_bps", _LEAST_BPS, _MOST_BPS, "from 1 kb/s to 10**18 b/s")
-        if "window_bytes" in names and hook != "on_open":  # some components set it when a message starts
-            must("sender", "window_bytes", 1, UNLIMITED, "from 1 byte to UNLIMITED")
-    if "qp" in given:
-        must("qp", "credits", -_MOST_CREDITS, _MOST_CREDITS, "at most UNLIMITED")
-        must("qp", "inflight_bytes", -(2**62), 2**62, "below 2**62")
-    if "message" in given:
-        packets = f"{record('message')}.packets"
-        for field in ("next_psn", "una_psn", "granted_psn", "received_packets"):
-            must("message", field, 0, packets, "from 0 to message.packets")
-        must("message", "priority", DATA_CLASS, NUM_CLASSES - 1, f"a data class, {DATA_CLASS} to {NUM_CLASSES - 1}")
-        must("message", "failed", 0, 1, "0 or 1")
-    if "host" in given:
-        must("host", "announce", 0, 1, "0 or 1")
-        must("host", "pick", 0, 2**31 - 1, "at least 0")
-    classes = f"a class from {CREDITS} (CREDITS) to {NUM_CLASSES - 1}"
-    if "packet" in given:
-        must("packet", "priority", CREDITS, NUM_CLASSES - 1, classes)
-        must("packet", "wire_bytes", 1, _MOST_WIRE_BYTES, "from 1 byte to 16 MiB")
-        must("packet", "ce", 0, 1, "0 or 1")
-        must("packet", "accepted", 0, 1, "0 or 1")
-        must("packet", "path", 0, 2**31 - 1, "at least 0")
-        if hook == "on_route":
-            allowed = "-1 or the number of a port of this switch"
-            route, port = f"{record('packet')}.route", record("port")
-            must("packet", "route", -1, "trail.n_ports - 1", allowed)
-            node, here = (port_node.format(port=port, number=number) for number in (route, f"{port}.number"))
-            owner = f"({here} if {route} < 0 else {node})"
-            tests.append(Test(owner, here, here, "packet.route", allowed, route, needs_ports=True))
-            tests.append(_either(record("packet"), "packet.verdict", ACCEPT, DEFLECT, "ACCEPT or DEFLECT"))
-        elif hook in ("on_enqueue", "on_dequeue"):
-            must("packet", "verdict", ACCEPT, TRIM_TAIL, "ACCEPT, DROP, TRIM or TRIM_TAIL")
-        if hook == "on_ack":
-            must("packet", "kind", ACK, NAK, "ACK or NAK")
-    for argument in ("reply", "notice"):
-        if argument in given:
-            at = record(argument)
-            allowed = "NONE, ACK, NAK, CNP, CREDIT or ADVERT"
-            sendable = (
-                f"(0 if {at}.kind == {DATA} or {at}.kind == {REQUEST} or not {NONE} <= {at}.kind <= {ADVERT} else 1)"
-            )
-            tests.append(Test(sendable, "1", "1", f"{argument}.kind", allowed, f"{at}.kind"))
-    if "request" in given:
-        tests.append(_either(record("request"), "request.kind", NONE, REQUEST, "NONE or REQUEST"))
-    for argument in ("reply", "notice", "request"):
-        if argument in given:
-            must(argument, "priority", CREDITS, NUM_CLASSES - 1, classes)
-            must(argument, "wire_bytes", 0, _MOST_WIRE_BYTES, "from 0 (the scheme's) to 16 MiB")
-            must(argument, "path", 0, 2**31 - 1, "at least 0")
-            must(argument, "ce", 0, 1, "0 or 1")
-    if kind == "Endpoint" and "reply" in given:
-        must("reply", "message", 0, "trail.n_messages - 1", "the number of a message to this host")
-    return tests
+def _range(field: str, low: object, high: object, allowed: str, *hooks: str) -> Test:
+    return Test(field, f"{low} <= {field} <= {high}", allowed, hooks)
 
 
-def _either(at: str, field: str, one: int, other: int, allowed: str) -> Test:
-    name = field.split(".")[1]
-    return Test(f"(0 if {at}.{name} == {one} or {at}.{name} == {other} else {at}.{name})", "0", "0", field, allowed)
+def _among(field: str, numbers: Iterable[int], allowed: str, *hooks: str) -> Test:
+    return Test(field, " or ".join(f"{field} == {number}" for number in numbers), allowed, hooks)
 
 
-def _lines(test: Test, number: str) -> list[str]:
+_MOST_WIRE_BYTES = 2**24
+_CLASSES = CREDITS, NUM_CLASSES - 1, f"a class from {CREDITS} (CREDITS) to {NUM_CLASSES - 1}"
+_NOT_NEGATIVE = 0, 2**31 - 1, "at least 0"
+_FLAG = 0, 1, "0 or 1"
+_REPLIES = {*range(NONE, ADVERT + 1)} - {DATA, REQUEST}
+
+_TESTS = (
+    _range("sender.rate_bps", 1e3, 1e18, "from 1 kb/s to 10**18 b/s"),
+    _range("sender.window_bytes", 1, UNLIMITED, "from 1 byte to UNLIMITED"),
+    _range("qp.credits", -UNLIMITED, UNLIMITED, "at most UNLIMITED"),
+    _range("qp.inflight_bytes", -(2**62), 2**62, "below 2**62"),
+    *(
+        _range(f"message.{name}", 0, "message.packets", "from 0 to message.packets")
+        for name in ("next_psn", "una_psn", "granted_psn", "received_packets")
+    ),
+    _range("message.priority", DATA_CLASS, NUM_CLASSES - 1, f"a data class, {DATA_CLASS} to {NUM_CLASSES - 1}"),
+    _range("message.failed", *_FLAG),
+    _range("host.announce", *_FLAG),
+    _range("host.pick", *_NOT_NEGATIVE),
+    _range("packet.priority", *_CLASSES),
+    _range("packet.wire_bytes", 1, _MOST_WIRE_BYTES, "from 1 byte to 16 MiB"),
+    _range("packet.ce", *_FLAG),
+    _range("packet.accepted", *_FLAG),
+    _range("packet.path", *_NOT_NEGATIVE),
+    _range("packet.route", -1, "trail.n_ports - 1", "-1 or the number of a port of this switch", "on_route"),
+    _among("packet.verdict", (ACCEPT, DEFLECT), "ACCEPT or DEFLECT", "on_route"),
+    _range("packet.verdict", ACCEPT, TRIM_TAIL, "ACCEPT, DROP, TRIM or TRIM_TAIL", "on_enqueue", "on_dequeue"),
+    _range("packet.kind", ACK, NAK, "ACK or NAK", "on_ack"),
+    *(
+        _among(f"{argument}.kind", sorted(_REPLIES), "NONE, ACK, NAK, CNP, CREDIT or ADVERT")
+        for argument in ("reply", "notice")
+    ),
+    _among("request.kind", (NONE, REQUEST), "NONE or REQUEST"),
+    *(
+        _range(f"{argument}.{name}", *bounds)
+        for argument in ("reply", "notice", "request")
+        for name, bounds in (
+            ("priority", _CLASSES), ("wire_bytes", (0, _MOST_WIRE_BYTES, "from 0 (the scheme's) to 16 MiB")),
+            ("path", _NOT_NEGATIVE), ("ce", _FLAG),
+        )
+    ),
+    _range("reply.message", 0, "trail.n_messages - 1", "the number of a message to this host", "Endpoint"),
+)  # fmt: skip
+_TESTED = {test.field.split(".")[0] for test in _TESTS}
+"""Handler arguments that are tested after the call."""
+
+
+def tests_of(component: Component, hook: str, kind: str, call: Call) -> list[Test]:
+    own = component.record("Sender")
+    absent = {"sender.rate_bps", "sender.window_bytes"} - {f"sender.{one.name}" for one in (own.fields if own else ())}
+    if hook == "on_open":
+        absent.add("sender.window_bytes")  # some components set it when a message starts
     return [
-        f"if not {test.low} <= {test.value} <= {test.high}:",
-        f"    trail.test = {number}",
-        f"    trail.value = {test.shown or test.value}",
-        "    raise ValueError",
-    ]
+        test
+        for test in _TESTS
+        if test.field.split(".")[0] in call.arguments and test.field not in absent
+        and (not test.hooks or (kind or hook) in test.hooks)
+    ]  # fmt: skip
 
 
 @lru_cache(maxsize=256)
@@ -195,14 +175,16 @@ class Checks:
         before, first = self._before(name, kind, call, record), len(self.tests)
         arguments = [one for one in call.arguments if one in _TESTED]
         after = [f"{tests_name}({', '.join([*map(record, arguments), 'trail', str(first)])})"]
-        lines = []
-        formal = tests_of(self._components, name, kind, call, str, self._port_node)
-        self.tests += tests_of(self._components, name, kind, call, record, self._port_node)
-        for number, test in enumerate(formal):
-            if test.needs_ports:
-                after += _lines(self.tests[first + number], str(first + number))
-            else:
-                lines += _lines(test, f"first + {number}")
+        tests, lines = tests_of(self._components[call.component], name, kind, call), []
+        for number, test in enumerate(tests):
+            lines += test.lines(f"first + {number}")
+        self.tests += tests
+        if name == "on_route" and "packet" in arguments:  # of what follows, only the hook knows where ports are
+            route, port = f"{record('packet')}.route", record("port")
+            node, here = (self._port_node.format(port=port, number=one) for one in (route, f"{port}.number"))
+            after += Test(route, f"{route} < 0 or {node} == {here}", "").lines(
+                str(first + [test.field for test in tests].index("packet.route"))
+            )
         return before, after, _function(f"def tests({', '.join([*arguments, 'trail', 'first'])}):", *lines, "return")
 
     def _before(self, name: str, kind: str, call: Call, record: Callable[[str], str]) -> list[str]:

@@ -202,34 +202,49 @@ class _Rewriter(ast.NodeTransformer):
         self._has_trail = has_trail
         self._loops = 0
 
+    def visit(self, node: Any) -> Any:
+        """Rewrite a node; before a statement, note its line."""
+        made = super().visit(node)
+        is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not self._has_trail or not isinstance(node, ast.stmt) or isinstance(node, ast.FunctionDef) or is_docstring:
+            return made
+        noted = _parsed(f"{_OURS}trail.line = {node.lineno}", node)
+        return [noted, *(made if isinstance(made, list) else [made])]
+
+    def generic_visit(self, node: Any) -> Any:
+        """Rewrite the parts of a node, then insert its check. `visit_Assign` inserts those of fields that are set."""
+        super().generic_visit(node)
+        check, _, message = getattr(node, "check", "").partition(" ")
+        if not check or isinstance(getattr(node, "ctx", None), ast.Store):
+            return node
+        if check in ("finite", "word"):
+            return _call(check, node)
+        if check == "exact":
+            node.left = _call(check, node.left)
+            node.comparators = [_call(check, value) for value in node.comparators]
+        elif check == "bounded":
+            node.args = [_call(check, value) for value in node.args]
+        elif message:
+            most: Any = ast.parse(f"{message}.packets", mode="eval").body
+            node.args[1:] = [_call(check, value, most) for value in node.args[1:]]
+        elif isinstance(node, ast.BinOp):
+            return _call(check, node.left, node.right)
+        else:
+            return _call(check, *(node.args if isinstance(node, ast.Call) else [node.operand]))
+        return node
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.body = self._statements(node.body)
+        self.generic_visit(node)
         if self._loops:
             node.body.insert(0, _parsed(f"{_OURS}turns = 0", node))
         return node
 
-    def _statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        for statement in statements:
-            if self._has_trail and not _is_docstring(statement):
-                made.append(_parsed(f"{_OURS}trail.line = {statement.lineno}", statement))
-            new = self.visit(statement)
-            made += new if isinstance(new, list) else [new]
-        return made
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        node.test = self.visit(node.test)
-        node.body, node.orelse = self._statements(node.body), self._statements(node.orelse)
-        return node
-
     def visit_For(self, node: Any) -> Any:
-        head = "iter" if isinstance(node, ast.For) else "test"
-        setattr(node, head, self.visit(getattr(node, head)))
+        self.generic_visit(node)
         self._loops += 1
-        node.body = [
+        node.body[:0] = [
             _parsed(f"{_OURS}turns += 1", node),
             _parsed(f"if {_OURS}turns > {MOST_TURNS}:\n    raise RuntimeError('a loop that does not end')", node),
-            *self._statements(node.body),
         ]
         return node
 
@@ -243,48 +258,12 @@ class _Rewriter(ast.NodeTransformer):
         first = ast.copy_location(ast.Assign([ast.Name(f"{_OURS}value", ast.Store())], node.value), node)
         return [first, *(_store(target, value, node) for target in node.targets)]
 
-    def visit_AugAssign(self, node: Any) -> ast.AST:
-        self.generic_visit(node)
+    def visit_AugAssign(self, node: Any) -> Any:
         before = copy.deepcopy(node.target)
-        for inner in ast.walk(before):
-            if isinstance(getattr(inner, "ctx", None), ast.Store):
-                inner.ctx = ast.Load()  # type: ignore[attr-defined]
-        made: Any = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
-        return _store(node.target, _checked(node.check, made, before, node.value), node)
-
-    def visit_BinOp(self, node: Any) -> ast.AST:
-        self.generic_visit(node)
-        return _checked(node.check, node, node.left, node.right)
-
-    def visit_UnaryOp(self, node: Any) -> ast.AST:
-        self.generic_visit(node)
-        return _checked(node.check, node, node.operand)
-
-    def visit_Compare(self, node: Any) -> ast.AST:
-        self.generic_visit(node)
-        if node.check:
-            node.left = _call(node.check, node.left)
-            node.comparators = [_call(node.check, value) for value in node.comparators]
-        return node
-
-    def visit_Call(self, node: Any) -> ast.AST:
-        self.generic_visit(node)
-        check, _, message = node.check.partition(" ")
-        if message:
-            most: Any = ast.parse(f"{message}.packets", mode="eval").body
-            node.args[1:] = [_call(check, value, most) for value in node.args[1:]]
-        elif check == "bounded":
-            node.args = [_call(check, value) for value in node.args]
-        elif check == "finite":
-            return _call(check, node)
-        elif check:
-            return _call(check, *node.args)
-        return node
-
-
-def _checked(check: str, node: Any, *operands: Any) -> Any:
-    """Return an operation replaced by a call of its check, or with its result checked."""
-    return node if not check else _call(check, node) if check == "word" else _call(check, *operands)
+        before.ctx, before.check = ast.Load(), ""
+        value: Any = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
+        value.check = node.check
+        return self.visit_Assign(ast.copy_location(ast.Assign([node.target], value), node))
 
 
 def _store(target: Any, value: Any, at: ast.AST) -> ast.Assign:
@@ -297,13 +276,8 @@ def _call(name: str, value: Any, *more: ast.expr) -> Any:
     return ast.copy_location(ast.Call(ast.Name(f"{_OURS}{name}", ast.Load()), [value, *more], []), value)
 
 
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
 def _parsed(source: str, at: Any) -> ast.stmt:
     statement = ast.parse(source).body[0]
     for node in ast.walk(statement):
         ast.copy_location(node, at)
-        node.check = ""  # type: ignore[attr-defined]
     return statement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from rdmacc.engine.select import give_back
 from rdmacc.errors import SimulationError
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm
 from rdmacc.interface import Parameters, Rate, Size, Time, param
+from rdmacc.interface.described import describes
 from rdmacc.interface.parameters import fields_of
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
@@ -32,6 +33,8 @@ MOST_EVENTS = 5_000_000
 """A search stops a run after this many events; most runs take about ten thousand."""
 _CHECKS = tuple(2**power for power in range(10, -1, -1))
 _FORMATS = {"ps": format_time, "bps": format_rate, "bytes": format_size}
+
+_described = describes(scheme="str or Scheme: The scheme.", engine="str: As in `rdmacc.simulate`.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +75,12 @@ class Case(Parameters):
     jitter_ps: Time = param("0ps", "jitter of the hosts' clocks", slider=("0ns", "500ns"))
     seed: int = param(0, "seed of all randomness", low=0, high=2**31 - 1)
 
+    @_described
     def scenario(self, scheme: str | Scheme, engine: str = "auto", probes: tuple[Probe, ...] = ()) -> Scenario:
         """Return the scenario under a scheme, with an end time in case the scheme never completes it.
 
         Parameters
         ----------
-        scheme : str or Scheme
-            The scheme.
-        engine : str
-            As in `rdmacc.simulate`.
         probes : tuple of Probe
             What to record.
         """
@@ -89,29 +89,21 @@ class Case(Parameters):
             until=ps(self.horizon_ps), faults=self._faults(), probes=probes,
         )  # fmt: skip
 
+    @_described
     def run(self, scheme: str | Scheme, engine: str = "auto", *, explain: bool = False) -> Result:
         """Simulate the case.
 
         Parameters
         ----------
-        scheme : str or Scheme
-            The scheme.
-        engine : str
-            As in `rdmacc.simulate`.
         explain : bool
             Record what explanations need.
         """
         one = self.scenario(scheme, engine)
         return one.simulation(explain=explain).run(one.until, progress=False)
 
+    @_described
     def line(self, scheme: str | Scheme) -> str:
-        """Return the line of Python that runs the case.
-
-        Parameters
-        ----------
-        scheme : str or Scheme
-            The scheme, whose changed parameters are part of the line.
-        """
+        """Return the line of Python that runs the case; the scheme's changed parameters are part of it."""
         units = {one.name: one.metadata["unit"] for one in fields_of(self)}
         parts = [f"{name}={_written(value, units[name])}" for name, value in self.changed().items()]
         return f"rdmacc.Case({', '.join(parts)}).run({_scheme_text(as_scheme(scheme))})"
@@ -190,24 +182,22 @@ def _ring(hosts: int, rate: float, delay: Any) -> Graph:
 def _written(value: Any, unit: str) -> str:
     if unit not in _FORMATS or not isinstance(value, int | float):
         return repr(value) if not isinstance(value, str) else f'"{value}"'
-    shown = _FORMATS[unit](value, None)
-    return f'"{shown}"'
+    return f'"{_FORMATS[unit](value, None)}"'
 
 
 def _scheme_text(scheme: Scheme) -> str:
     """Return the Python text of a scheme: its name, and the parameters that differ from the registered scheme."""
     registered = as_scheme(scheme.name) if scheme.name in SCHEMES else scheme
-    own, plain = ({_label(row): row for row in parameter_rows(one, {}, None)} for one in (scheme, registered))
+    own, plain = (
+        {f"{row['component']}.{row['parameter']}": row for row in parameter_rows(one, {}, None)}
+        for one in (scheme, registered)
+    )
     changes = [
         f'"{name}": {_written(row["value"], row["unit"])}'
         for name, row in own.items()
         if name in plain and row["value"] != plain[name]["value"]
     ]
     return f'rdmacc.scheme("{scheme.name}", **{{{", ".join(changes)}}})' if changes else f'"{scheme.name}"'
-
-
-def _label(row: Mapping[str, Any]) -> str:
-    return f"{row['component']}.{row['parameter']}"
 
 
 class TooLongError(SimulationError):

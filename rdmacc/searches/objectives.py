@@ -26,25 +26,13 @@ _PERIOD_RTTS = 20
 
 @dataclass(frozen=True)
 class Objective:
-    """A quantity of a result, and the direction in which it gets worse.
-
-    Attributes
-    ----------
-    name, unit : str
-        Name and unit.
-    measure : callable
-        Returns the value for a case and its result.
-    best : float
-        The ideal value.
-    sign : int
-        1 if larger is worse, -1 if smaller is.
-    """
+    """A quantity of a result, and the direction in which it gets worse."""
 
     name: str
     measure: Callable[[Case, Result], float]
     unit: str = ""
     best: float = 0.0
-    sign: int = 1
+    sign: int = 1  # -1 if smaller is worse
 
     def badness(self, value: float) -> float:
         """Return how far a value is from the best one."""

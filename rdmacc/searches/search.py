@@ -28,7 +28,12 @@ __all__ = ["Run", "Search", "search"]
 
 _BATCH = 8
 """Runs that the sampler proposes at once, fixed so that the result does not depend on the number of jobs."""
-_SAMPLERS = ("tpe", "cma-es", "nsga-ii", "random")
+_SAMPLERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "tpe": ("TPESampler", {"multivariate": True, "constant_liar": True, "n_startup_trials": 2 * _BATCH}),
+    "cma-es": ("CmaEsSampler", {"n_startup_trials": _BATCH}),
+    "nsga-ii": ("NSGAIISampler", {"population_size": 2 * _BATCH}),
+    "random": ("RandomSampler", {}),
+}
 
 
 @dataclass(eq=False)
@@ -383,13 +388,7 @@ def _tell(study: Any, trial: Any, run: Run) -> Any:
 def _sampler(optuna: Any, name: str, seed: int) -> Any:
     import warnings
 
-    samplers = optuna.samplers
+    kind, options = _SAMPLERS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Optuna warns of experimental options
-        if name == "tpe":
-            return samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True, n_startup_trials=2 * _BATCH)
-        if name == "cma-es":
-            return samplers.CmaEsSampler(seed=seed, n_startup_trials=_BATCH)
-        if name == "nsga-ii":
-            return samplers.NSGAIISampler(seed=seed, population_size=2 * _BATCH)
-    return samplers.RandomSampler(seed=seed)
+        return getattr(optuna.samplers, kind)(seed=seed, **options)

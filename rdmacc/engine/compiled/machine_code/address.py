@@ -58,22 +58,26 @@ def record_at(dtype: np.dtype[np.void], row_type: type[Row] = Row) -> Callable[[
     return at
 
 
-def _loader(result: Any, width: ir.Type) -> Any:
+def _of_number(result: Any, emit: Callable[[Any, Any], Any]) -> Any:
+    """Return a function of a number; `emit` builds its code with LLVM's builder."""
+
     @intrinsic
-    def load(typing_context: Any, address: Any) -> Any:
+    def function(typing_context: Any, number: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(builder.inttoptr(arguments[0], width.as_pointer()))
+            return emit(builder, arguments[0])
 
         return result(types.int64), generate
 
-    return load
+    return function
 
 
-def _storer(value_type: Any, width: ir.Type) -> Any:
+def _storer(value_type: Any, emit: Callable[[Any, Any, Any], Any]) -> Any:
+    """Return a function of an address and a value."""
+
     @intrinsic
     def store(typing_context: Any, address: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.store(arguments[1], builder.inttoptr(arguments[0], width.as_pointer()))
+            emit(builder, *arguments)
             return context.get_dummy_value()
 
         return types.void(types.int64, value_type), generate
@@ -81,22 +85,35 @@ def _storer(value_type: Any, width: ir.Type) -> Any:
     return store
 
 
-load_i8 = _loader(types.int64, _I64)
-load_i4 = _loader(types.int32, ir.IntType(32))
-load_i1 = _loader(types.int8, ir.IntType(8))
-load_f8 = _loader(types.float64, ir.DoubleType())
-store_i8 = _storer(types.int64, _I64)
-store_i4 = _storer(types.int32, ir.IntType(32))
+def _at(builder: Any, address: Any, bits: int = 64) -> Any:
+    """Return an address as a pointer to an integer."""
+    return builder.inttoptr(address, ir.IntType(bits).as_pointer())
 
 
-@intrinsic
-def lowest_bit(typing_context: Any, word: Any) -> Any:
-    """Return the index of the lowest set bit of a nonzero word."""
+load_i8 = _of_number(types.int64, lambda builder, address: builder.load(_at(builder, address)))
+load_i4 = _of_number(types.int32, lambda builder, address: builder.load(_at(builder, address, 32)))
+load_i1 = _of_number(types.int8, lambda builder, address: builder.load(_at(builder, address, 8)))
+load_f8 = _of_number(
+    types.float64, lambda builder, address: builder.load(builder.inttoptr(address, ir.DoubleType().as_pointer()))
+)
+store_i8 = _storer(types.int64, lambda builder, address, value: builder.store(value, _at(builder, address)))
+store_i4 = _storer(types.int32, lambda builder, address, value: builder.store(value, _at(builder, address, 32)))
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.IntType(1)(1))
+lowest_bit = _of_number(types.int64, lambda builder, word: builder.cttz(word, ir.IntType(1)(1)))
+"""Return the index of the lowest set bit of a nonzero word."""
 
-    return types.int64(types.int64), generate
+count_up = _of_number(
+    types.int64, lambda builder, address: builder.atomic_rmw("add", _at(builder, address), _I64(1), "acq_rel")
+)
+"""Atomically add 1 to a shared counter; return its previous value."""
+
+load_shared = _of_number(types.int64, lambda builder, address: builder.load_atomic(_at(builder, address), "acquire", 8))
+"""Load (acquire) a number that another thread stores with `store_shared`; its earlier writes are then visible."""
+
+store_shared = _storer(
+    types.int64, lambda builder, address, value: builder.store_atomic(value, _at(builder, address), "release", 8)
+)
+"""Store (release) a number for `load_shared`."""
 
 
 @intrinsic
@@ -124,37 +141,6 @@ def call(typing_context: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: 
         return builder.call(builder.inttoptr(arguments[0], pointer), arguments[1:])
 
     return types.int64(*[types.int64] * 9), generate
-
-
-@intrinsic
-def count_up(typing_context: Any, address: Any) -> Any:
-    """Atomically add 1 to a shared counter; return its previous value."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.atomic_rmw("add", builder.inttoptr(arguments[0], _I64.as_pointer()), _I64(1), "acq_rel")
-
-    return types.int64(types.int64), generate
-
-
-@intrinsic
-def load_shared(typing_context: Any, address: Any) -> Any:
-    """Load (acquire) a number that another thread stores with `store_shared`; its earlier writes are then visible."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load_atomic(builder.inttoptr(arguments[0], _I64.as_pointer()), "acquire", 8)
-
-    return types.int64(types.int64), generate
-
-
-@intrinsic
-def store_shared(typing_context: Any, address: Any, value: Any) -> Any:
-    """Store (release) a number for `load_shared`."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store_atomic(arguments[1], builder.inttoptr(arguments[0], _I64.as_pointer()), "release", 8)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), generate
 
 
 @intrinsic
