@@ -15,26 +15,7 @@ from rdmacc.errors import HandlerError
 from rdmacc.handlers import marks_of
 from rdmacc.handlers.hooks import Call, Components
 from rdmacc.handlers.rewriting import NOT_FINITE, instrumented
-from rdmacc.interface import (
-    ACCEPT,
-    ACK,
-    ADVERT,
-    CREDITS,
-    DATA,
-    DATA_CLASS,
-    DEFLECT,
-    HOOKS,
-    NAK,
-    NONE,
-    NUM_CLASSES,
-    REQUEST,
-    TRIM_TAIL,
-    UNLIMITED,
-    Component,
-    Float,
-    Int,
-    Record,
-)
+from rdmacc.interface import *
 from rdmacc.interface.component import TIMERS, WORDS
 
 

@@ -117,7 +117,10 @@ class _Walk:
         read: set[tuple[int, str]] = set()
         while done < len(self._found):
             for one in self._found[done:]:
-                described.append(self._class(one) if isinstance(one, type) else self._function(one))
+                try:
+                    described.append(self._class(one) if isinstance(one, type) else self._function(one))
+                except _UnknownError as unknown:
+                    raise unknown.within(one.__qualname__) from None
                 done += 1
             for number, module in enumerate(self._modules):
                 if not self._names.isdisjoint(("getattr", "__dict__")):
@@ -210,9 +213,9 @@ class _Walk:
         rows = (list(part) if number in (3, 4) and part is not None else part for number, part in enumerate(parts))
         return ("object", self.of(kind), *map(self.of, rows))
 
-    def _named(self, name: str, value: Any) -> Any:
+    def _named(self, name: str, value: Any, attributes: tuple[str, ...] = ()) -> Any:
         try:
-            return self.of(value)
+            return self._module(value, attributes) if type(value) is types.ModuleType else self.of(value)
         except _UnknownError as unknown:
             raise unknown.within(name) from None
 
@@ -241,38 +244,28 @@ class _Walk:
         if self._has_places and code.can_raise:
             place = function.__code__
             parts.append((place.co_filename, place.co_firstlineno, place.co_linetable))
-        try:
-            if self._is_row:
-                parts += [self._imported(function, *each) for each in code.imports]
-            elif code.imports and not _is_ours(function):
-                raise _UnknownError(__import__)
-            for name, is_free, attributes in code.taken:
-                value = cell_content(cells[name]) if is_free else function.__globals__.get(name, MISSING)
-                if value is MISSING and not is_free:
-                    value = getattr(builtins, name, MISSING)
-                    if name in _HIDDEN and not _is_ours(function):
-                        raise _UnknownError(value)
-                try:
-                    parts.append(self._module(value, attributes) if type(value) is types.ModuleType else self.of(value))
-                except _UnknownError as unknown:
-                    raise unknown.within(name) from None
-            for name in sorted(cells.keys() - {name for name, is_free, _ in code.taken if is_free}):
-                parts.append((name, self.of(cell_content(cells[name]))))
-            for part in (function.__defaults__, function.__kwdefaults__, vars(function)):
-                parts.append(self.of(part) if part else None)
-        except _UnknownError as unknown:
-            raise unknown.within(function.__qualname__) from None
+        if self._is_row:
+            parts += [self._imported(function, *each) for each in code.imports]
+        elif code.imports and not _is_ours(function):
+            raise _UnknownError(__import__)
+        for name, is_free, attributes in code.taken:
+            value = cell_content(cells[name]) if is_free else function.__globals__.get(name, MISSING)
+            if value is MISSING and not is_free:
+                value = getattr(builtins, name, MISSING)
+                if name in _HIDDEN and not _is_ours(function):
+                    raise _UnknownError(value)
+            parts.append(self._named(name, value, attributes))
+        for name in sorted(cells.keys() - {name for name, is_free, _ in code.taken if is_free}):
+            parts.append((name, self.of(cell_content(cells[name]))))
+        for part in (function.__defaults__, function.__kwdefaults__, vars(function)):
+            parts.append(self.of(part) if part else None)
         return parts
 
     def _class(self, kind: type[Any]) -> Any:
         parts: list[Any] = [self.of(type(kind)), *map(self.of, kind.__bases__)]
-        try:
-            if issubclass(kind, enum.Enum):
-                parts += [(name, self.of(member.value)) for name, member in kind.__members__.items()]
-            parts += [(name, self._named(name, item)) for name, item in self._own(kind)]
-        except _UnknownError as unknown:
-            raise unknown.within(kind.__qualname__) from None
-        return parts
+        if issubclass(kind, enum.Enum):
+            parts += [(name, self.of(member.value)) for name, member in kind.__members__.items()]
+        return parts + [(name, self._named(name, item)) for name, item in self._own(kind)]
 
     def _own(self, kind: type[Any]) -> Iterator[tuple[str, Any]]:
         is_enum = issubclass(kind, enum.Enum)

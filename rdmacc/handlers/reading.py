@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.handlers.checker import Access, Checker, Marks
-from rdmacc.handlers.expressions import Code, record_kind
+from rdmacc.handlers.checker import Access, Checker, Code, Marks, record_kind
 from rdmacc.handlers.hooks import Components
 from rdmacc.handlers.language import INT, LARGEST, NOTHING, Kind, advice, kind_of
 from rdmacc.handlers.source import outside
