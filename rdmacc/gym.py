@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled.tables.layout import QP
 from rdmacc.errors import ConfigError, not_installed, unknown
-from rdmacc.handlers.hooks import records_of
-from rdmacc.interface import record_dtype
 from rdmacc.scenario import Scenario
 from rdmacc.simulation import Simulation
 from rdmacc.typed import named
@@ -128,11 +126,8 @@ class CongestionControl(Base):
         self._bdp_bytes = self._line_bps * plan.qp_base_rtt_ps / 8e12
         self._step_bytes = np.zeros(len(nodes))
         self._step_bytes[self._host] = self._line_bps * self._step_ps / 8e12
-        self._senders = [
-            (record_dtype(record), engine.layout.offsets["Sender", component])
-            for component, record in records_of(plan.scheme.components, "Sender")
-            if "rate_bps" in (record_dtype(record).names or ())
-        ]
+        places = engine.layout.fields.items()
+        self._senders = [place for (kind, _, name), place in places if (kind, name) == ("Sender", "rate_bps")]
         self._acts = [self._checked(one) for one in act]
         low, high = (np.concatenate([np.full(one[1], one[place]) for one in self._acts]) for place in (2, 3))
         self.action_space = spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
@@ -249,8 +244,9 @@ class CongestionControl(Base):
     def _set_rates(self) -> None:
         engine: Any = self.simulation.engine
         rates, raw, width = self._line_bps * self._share[self._host], engine.memory("qp"), engine.layout.row_bytes["qp"]
-        for dtype, offset in [*self._senders, (QP, 0)]:
-            np.ndarray(len(rates), dtype, raw, offset, (width,))["rate_bps"] = rates
+        of_pairs: Any = QP.fields
+        for dtype, offset in [*self._senders, of_pairs["rate_bps"][:2]]:
+            np.ndarray(len(rates), dtype, raw, offset, (width,))[:] = rates
 
     def _counts(self) -> tuple[Floats, Floats, Floats]:
         """Return the payload delivered from each host, and the packets sent and marked by each port, so far."""

@@ -19,19 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.engine.fault_events import FaultEvent, clocks_of, fault_events_of, lasting_rates, losses_of, scripts_of
-from rdmacc.engine.setting import (
-    CLOCK_JITTER,
-    CLOCK_OFFSETS,
-    ECMP,
-    LOSS,
-    PORTS,
-    RECEIVERS,
-    SENDERS,
-    Setting,
-    keys,
-    message_number,
-    setting_on,
-)
+from rdmacc.engine.setting import Setting, Stream, keys, message_number, setting_on
 from rdmacc.engine.work import Ints, work_on
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault, ScriptedLoss
@@ -155,26 +143,15 @@ class Plan(Setting):
 
 
 def make_plan(
-    topology: nx.Graph[Any] | Fabric,
-    workload: Workload,
-    scheme: Scheme,
-    *,
-    seed: int = 0,
-    probes: Sequence[Probe] = (),
-    faults: Sequence[Fault] = (),
-    has_trace: bool = False,
-    explains: bool | Sequence[Any] = False,
-    is_checked: bool = False,
-    chance_seed: int | None = None,
+    topology: nx.Graph[Any] | Fabric, workload: Workload, scheme: Scheme, *, seed: int = 0, **options: Any
 ) -> Plan:
+    """Return a plan from its parts; the options are those of `plan_of`."""
     seed = checked_seed(seed)
-    for name, value in (("probes", probes), ("faults", faults)):
+    for name in ("probes", "faults"):
+        value = options.get(name, ())
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ConfigError(name, value, "a list")
-    return plan_of(
-        setting_of(topology, workload, scheme, seed), seed, probes=probes, faults=faults, has_trace=has_trace,
-        explains=explains, is_checked=is_checked, chance_seed=chance_seed,
-    )  # fmt: skip
+    return plan_of(setting_of(topology, workload, scheme, seed), seed, **options)
 
 
 def checked_seed(seed: Any) -> int:
@@ -205,7 +182,8 @@ def plan_of(
 ) -> Plan:
     chance = seed if chance_seed is None else chance_seed
     counts = {
-        ECMP: setting.fabric.n_nodes, PORTS: setting.fabric.n_ports, SENDERS: setting.n_qps, RECEIVERS: setting.n_qps,
+        Stream.ECMP: setting.fabric.n_nodes, Stream.PORTS: setting.fabric.n_ports,
+        Stream.SENDERS: setting.n_qps, Stream.RECEIVERS: setting.n_qps,
     }  # fmt: skip
     ecmp_salt, chance_key, qp_chance_key, qp_reply_chance_key = keys(chance, counts, seed)
     calm: dict[str, Any] = {} if faults else setting.kept.get(_with_faults, lambda: _with_faults(setting, (), 0, 0))
@@ -214,7 +192,7 @@ def plan_of(
     vars(plan).update(
         vars(setting) | (calm or _with_faults(setting, faults, seed, chance)), seed=seed, chance_seed=chance,
         qp_chance_key=qp_chance_key, qp_reply_chance_key=qp_reply_chance_key, ecmp_salt=ecmp_salt,
-        symmetric_salt=stream_key(seed, ECMP), chance_key=chance_key,
+        symmetric_salt=stream_key(seed, Stream.ECMP), chance_key=chance_key,
         has_trace=has_trace or explains is True, explained=explained,
         is_whole=has_trace, is_partial=False, is_checked=is_checked,
         watches=tuple(watch_of(probe, setting) for probe in probes),
@@ -226,8 +204,8 @@ def _with_faults(setting: Setting, faults: Sequence[Fault], seed: int, chance: i
     """Return what depends on faults; without any, their keys are not used."""
     fabric = setting.fabric
     loss_data, loss_control = losses_of(fabric, faults)
-    offsets, jitter = clocks_of(fabric, faults, stream_key(seed, CLOCK_OFFSETS))
-    loss_key, clock_key = keys(chance, {LOSS: fabric.n_ports, CLOCK_JITTER: fabric.n_nodes})
+    offsets, jitter = clocks_of(fabric, faults, stream_key(seed, Stream.CLOCK_OFFSETS))
+    loss_key, clock_key = keys(chance, {Stream.LOSS: fabric.n_ports, Stream.CLOCK_JITTER: fabric.n_nodes})
     return {
         "fabric": _started(fabric, faults), "faults": tuple(faults), "loss_key": loss_key, "loss_data": loss_data,
         "loss_control": loss_control, "scripts": scripts_of(faults, setting),

@@ -15,7 +15,7 @@ import pandas as pd
 from rdmacc.engine.alone import Messages, times_alone
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.setting import RECEIVERS, SENDERS, count_paths
+from rdmacc.engine.setting import Stream, count_paths
 from rdmacc.engine.work import LATEST_PS, Work
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.interface import hash63
@@ -111,7 +111,8 @@ class Additions:
             self._pairs = {ends: qp for qp, ends in enumerate(zip(plan.qp_src.tolist(), plan.qp_dst.tolist()))}
         self._ways: dict[tuple[int, int], tuple[Any, ...]] = {}
         self._times: dict[tuple[int, int], tuple[int, int]] = {}
-        self._keys = stream_key(plan.chance_seed, SENDERS), stream_key(plan.chance_seed, RECEIVERS)
+        sender_key, receiver_key = (stream_key(plan.chance_seed, one) for one in (Stream.SENDERS, Stream.RECEIVERS))
+        self._keys = sender_key, receiver_key
         outgoing = np.diff(fabric.node_first_port)[fabric.hosts]
         self._has_one_port = bool((outgoing == 1).all())
         self._first_port = np.asarray(fabric.node_first_port).tolist()

@@ -99,8 +99,10 @@ def count_paths(fabric: Fabric, scheme: Scheme, ports: Ints, dst: Ints) -> Ints:
     return paths
 
 
-# Purposes of the streams of chance. Adding one must not renumber the others.
-ECMP, PORTS, LOSS, CLOCK_OFFSETS, CLOCK_JITTER, SENDERS, RECEIVERS = 1, 2, 3, 4, 5, 6, 7
+class Stream:
+    """Purposes of the streams of chance. Adding one must not renumber the others."""
+
+    ECMP, PORTS, LOSS, CLOCK_OFFSETS, CLOCK_JITTER, SENDERS, RECEIVERS = range(1, 8)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -153,7 +155,7 @@ def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
     qp, qp_src, qp_dst = queue_pairs(src, dst, scheme.is_pairwise, work.labels)
     if len(qp_src) < len(src) and scheme.one_message:
         raise ConfigError("column", "queue_pair", f"absent with {scheme.name}: {scheme.one_message}")
-    (salts,) = keys(seed, {ECMP: fabric.n_nodes})
+    (salts,) = keys(seed, {Stream.ECMP: fabric.n_nodes})
     qp_port = first_ports(fabric, salts, qp_src, qp_dst)
     reply_port = first_ports(fabric, salts, qp_dst, qp_src)
     for ports, back in ((qp_port, 0), (reply_port, 1)):
@@ -161,7 +163,7 @@ def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
     hashes = hash_as(qp, work.labels)
     distance = fabric.hops() if scheme.routing == "symmetric" else np.zeros((0, 0), np.int64)
     messages = Messages(
-        src, dst, size, qp, (qp_port, reply_port), paths, hashes, salts, stream_key(seed, ECMP), distance
+        src, dst, size, qp, (qp_port, reply_port), paths, hashes, salts, stream_key(seed, Stream.ECMP), distance
     )  # fmt: skip
     alone = times_alone(fabric, scheme, messages, qp_src, qp_dst)
     host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
@@ -202,7 +204,7 @@ def keys(seed: int, counts: dict[int, int], path_seed: int | None = None) -> Ite
     sizes = tuple(counts.values())
     of_paths, places = seed if path_seed is None else path_seed, _kept_places if sum(sizes) <= _MOST_KEPT else _places
     which, steps = places(sizes)
-    streams = np.array([stream_key(of_paths if one == ECMP else seed, one) for one in counts], np.uint64)
+    streams = np.array([stream_key(of_paths if one == Stream.ECMP else seed, one) for one in counts], np.uint64)
     found, first = hash63_after(steps + streams[which]), 0
     for size in sizes:
         yield found[first : first + size]

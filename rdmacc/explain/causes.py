@@ -14,8 +14,6 @@ from rdmacc.explain.recording import Hop, Recording
 from rdmacc.explain.walk import GRANT, NIC, OWN_RATE, OWN_WINDOW, PAUSED, QUEUE, RECEIVER, RECOVERY, START, Span
 from rdmacc.interface import CNP, DATA, KIND_NAMES, PAUSE
 
-__all__ = ["Cause", "Causes"]
-
 _CUT = 0.99
 """A rate below this share of the previous one counts as a cut."""
 

@@ -17,8 +17,6 @@ from rdmacc.explain.recording import Hop, Ints, Recording
 from rdmacc.interface import ACK, CREDIT, DATA, NAK, REQUEST, RETURN
 from rdmacc.rules import FREE, NO_CREDIT, NOTHING, RATE, WINDOW
 
-__all__ = ["KINDS", "Span", "Walk"]
-
 KINDS = (
     "waiting to start", "own rate", "own window", "waiting for a grant", "NIC busy with others", "queue at a port",
     "paused", "transmission", "propagation", "recovery", "receiver",

@@ -1,7 +1,5 @@
 """Bodies at the edges of the handlers' language: those inside have one result, the others are refused."""
 
-__all__ = ["DEFINITIONS", "MODULE", "REFUSED", "RUN"]
-
 MODULE = """
 import functools
 import types

@@ -30,8 +30,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.sent import Addition
 from rdmacc.engine.stalls import Livelock
 from rdmacc.engine.swap import sets_ports
-from rdmacc.handlers.hooks import records_of
-from rdmacc.interface import NEVER, NUM_CLASSES, record_dtype
+from rdmacc.interface import NEVER, NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 
 _CHUNK = 2_000_000  # events between two looks at signals, at most
@@ -485,10 +484,9 @@ class CompiledEngine(Tables):
         return outcome_of(self)
 
     def sender_value(self, qp: int, component: int, field: str) -> float:
-        record = dict(records_of(self.plan.scheme.components, "Sender"))[component]
-        at = qp * self.layout.row_bytes["qp"] + self.layout.offsets["Sender", component]
-        row = np.ndarray(1, record_dtype(record), self._memory["qp"], at)
-        return float(row[field][0])
+        dtype, offset = self.layout.fields["Sender", component, field]
+        at = qp * self.layout.row_bytes["qp"] + offset
+        return float(np.ndarray(1, dtype, self._memory["qp"], at)[0])
 
     def read(self, kind: str, number: int, field: str) -> float:
         at = number * self.layout.row_bytes[kind]

@@ -2,9 +2,9 @@
 
 import logging
 import time
-from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 from rdmacc.engine.compiled.kernel import loop as kernel
 from rdmacc.engine.compiled.kernel.messages import add_message
@@ -41,44 +41,32 @@ _NOTING = {
 """Those that can keep a trace."""
 
 
-class Kernel(NamedTuple):
-    """What Python calls of the kernel, as `rdmacc.engine.compiled.kernel.loop` describes it.
+class Kernel(SimpleNamespace):
+    """The entry points as functions for Python, as `rdmacc.engine.compiled.kernel.loop` describes them.
 
     `run_plain` and `run_windows` are for simulations without features (`machine_code.address`); `run_beside` is
     `run_windows` for one of several threads.
     """
 
-    run: Callable[..., Any]
-    run_plain: Callable[..., Any]
-    run_windows: Callable[..., Any]
-    run_beside: Callable[..., Any]
-    find_nodes: Callable[..., Any]
-    move_packets: Callable[..., Any]
-    call_rows: Callable[..., Any]
-    add_message: Callable[..., Any]
-    fail_message: Callable[..., Any]
-    push_events: Callable[..., Any]
-    fault_port: Callable[..., Any]
+    def __init__(self, unit: str, entries: _Entries) -> None:
+        code = _loaded(unit, entries)
+        for name, (_, signature, _) in entries.items():
+            setattr(self, name, code.function(name, signature))
+        self.run_beside = code.function("run_windows", entries["run_windows"][1], is_alone=False)
 
 
 @cache
 def compiled_kernel() -> Kernel:
     """Return the kernel, compiled now if this version of the sources has never run here."""
-    code = _loaded("kernel", _ENTRIES)
-    entries = {name: code.function(name, signature) for name, (_, signature, _) in _ENTRIES.items()}
-    return Kernel(**entries, run_beside=_beside(code))
+    return Kernel("kernel", _ENTRIES)
 
 
 @cache
 def noting_kernel() -> Kernel:
     """Return the kernel whose plain loops, too, keep a trace and what explanations need."""
-    code = _loaded("noting", _NOTING)
-    entries = {name: code.function(name, signature) for name, (_, signature, _) in _NOTING.items()}
-    return compiled_kernel()._replace(**entries, run_beside=_beside(code))
-
-
-def _beside(code: MachineCode) -> Callable[..., Any]:
-    return code.function("run_windows", _ENTRIES["run_windows"][1], is_alone=False)
+    noting = Kernel("noting", _NOTING)
+    vars(noting).update(vars(compiled_kernel()) | vars(noting))
+    return noting
 
 
 def _loaded(unit: str, entries: _Entries) -> MachineCode:

@@ -15,17 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdmacc.engine.compiled.kernel import rules  # registers the functions of `interface.bits` and `interface.chance`
+from rdmacc.engine.compiled.machine_code import units
 from rdmacc.engine.compiled.machine_code.address import record_at
 from rdmacc.engine.compiled.machine_code.cache import kept
 from rdmacc.engine.compiled.machine_code.exceptions import compile_error
-from rdmacc.engine.compiled.machine_code.units import (
-    CHECKED,
-    MachineCode,
-    NotCompiledError,
-    names_in,
-    object_code,
-    part_of,
-)
 from rdmacc.engine.compiled.tables import layout as rows
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
@@ -102,7 +95,7 @@ class CompiledHooks(HookWriter):
         if is_checked:
             self.params_bytes += TRAIL.itemsize
             self._namespace["trail_at"] = record_at(TRAIL)
-            self._inputs.append(repr(CHECKED))
+            self._inputs.append(repr(units.CHECKED))
         self._headers = (layout.packet.names or ())[len(rows.PACKET.names or ()) :]
         self._packets: dict[tuple[str, ...], str] = {}
         for name in _ENGINE_RECORDS:
@@ -141,7 +134,7 @@ class CompiledHooks(HookWriter):
 
     def _headers_of(self, function: Callable[..., Any]) -> tuple[str, ...]:
         """Return the header fields that a handler may read: schemes that agree on these share its code."""
-        known = names_in(function) if self._headers else frozenset()
+        known = units.names_in(function) if self._headers else frozenset()
         return tuple(name for name in self._headers if name in known)
 
     def _packet_at(self, headers: tuple[str, ...]) -> str:
@@ -173,24 +166,26 @@ class CompiledHooks(HookWriter):
             touched[local] = f"{name}_at({_ENGINE_RECORDS[name]})"
         return local
 
-    def _load(self, names: list[str]) -> MachineCode:
+    def _load(self, names: list[str]) -> units.MachineCode:
         """Return the generated functions' machine code: from this process, from the cache, or compiled now."""
         text = "\n".join([self.source, *self._inputs])
         key = hashlib.sha256(text.encode()).hexdigest()
         unit = f"hooks_{key[:16]}"
 
-        def load() -> MachineCode:
-            return MachineCode(kept(unit, lambda: {"hooks": self._compile(names, unit)}).values(), names)
+        def load() -> units.MachineCode:
+            return units.MachineCode(kept(unit, lambda: {"hooks": self._compile(names, unit)}).values(), names)
 
         return _LOADED.get(key, load)
 
     def _compile(self, names: list[str], unit: str) -> bytes:
-        options = CHECKED if self.checks is not None else {}
-        namespace = self._namespace | {name: part_of(function, **options) for name, function in self._functions.items()}
+        options = units.CHECKED if self.checks is not None else {}
+        namespace = self._namespace | {
+            name: units.part_of(function, **options) for name, function in self._functions.items()
+        }
         exec(compile(self.source, f"{unit}.py", "exec"), namespace)
         try:
-            return object_code({name: namespace[name] for name in names}, _SIGNATURE, **options)
-        except NotCompiledError as failed:
+            return units.object_code({name: namespace[name] for name in names}, _SIGNATURE, **options)
+        except units.NotCompiledError as failed:
             name, error = failed.args
             calls = {handler: call for handler, call in self._calls.items() if handler.startswith(f"{name}_")}
             raise compile_error(self._scheme, name, calls, error) from None

@@ -340,19 +340,21 @@ _ATTACHED = {
 class Layout:
     """Where a scheme's records lie in the rows.
 
-    `offsets` are by record kind and component; `row_bytes` and `defaults` by "packet", "qp", "message", "host", "port"
-    and "switch", the latter a row of each with every field at its default.
+    `offsets` are by record kind and component, `fields` (type and offset) also by name; `row_bytes` and `defaults` by
+    "packet", "qp", "message", "host", "port" and "switch", the latter a row of each with every field at its default.
     """
 
     packet: np.dtype[np.void]
     header_words: int
     offsets: dict[tuple[str, int], int]
+    fields: dict[tuple[str, int, str], tuple[Any, int]]
     row_bytes: dict[str, int]
     defaults: dict[str, bytes]
 
     @classmethod
     def of(cls, scheme: Scheme) -> Layout:
         offsets: dict[tuple[str, int], int] = {}
+        fields: dict[tuple[str, int, str], tuple[Any, int]] = {}
         row_bytes: dict[str, int] = {}
         defaults: dict[str, bytes] = {}
         for owner, base in RECORDS.items():
@@ -361,8 +363,10 @@ class Layout:
                 row += bytes(QUEUES_AT - len(row)) + NUM_CLASSES * _default_row(QUEUE, (_Queue,))
             for kind in _ATTACHED.get(owner, ()):
                 for number, record in records_of(scheme.components, kind):
-                    offsets[kind, number] = len(row)
-                    row += _default_row(record_dtype(record), (record,))
+                    offsets[kind, number], dtype = len(row), record_dtype(record)
+                    for name, (form, at, *_) in (dtype.fields or {}).items():
+                        fields[kind, number, name] = form, len(row) + at
+                    row += _default_row(dtype, (record,))
             if owner == "port":
                 row += bytes(-(len(row) + CACHE_LINE) % (2 * CACHE_LINE))
             row_bytes[owner], defaults[owner] = len(row), row
@@ -372,7 +376,7 @@ class Layout:
         header_words = (len(row) - PACKET.itemsize) // 8
         row += bytes(-len(row) % (CACHE_LINE // 2))  # whole lines would be a third more memory, and slower
         row_bytes["packet"], defaults["packet"] = len(row), row
-        return cls(packet, header_words, offsets, row_bytes, defaults)
+        return cls(packet, header_words, offsets, fields, row_bytes, defaults)
 
 
 def packet_with(packet: np.dtype[np.void], headers: tuple[str, ...]) -> np.dtype[np.void]:

@@ -7,8 +7,7 @@ import numpy as np
 
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.tables import layout as rows
-from rdmacc.handlers.hooks import has_requests, records_of, transfer_fields
-from rdmacc.interface import record_dtype
+from rdmacc.handlers.hooks import has_requests, transfer_fields
 from rdmacc.rules.ranks import LAST_ORDER
 from rdmacc.schemes import Scheme
 from rdmacc.switch.buffer import Pfc
@@ -25,17 +24,13 @@ class SchemeTables:
         self.params = np.zeros(self.hooks.params_bytes, np.uint8)
         self.timers = np.zeros((len(rows.KINDS), rows.MAX_SLOTS + 1, 2), np.int64)
         self.transfers = transfer_fields(scheme.components)
-        self.transfer_at: dict[tuple[int, str], int] = {}
-        """The offset of each field of a component's Transfer record in a message's row."""
-        for number, record in records_of(scheme.components, "Transfer"):
-            for name, (_, offset, *_) in (record_dtype(record).fields or {}).items():
-                self.transfer_at[number, name] = self.layout.offsets["Transfer", number] + offset
         self.transfer_places = {
-            (number, field.name): (field.code, self.transfer_at[number, field.name]) for number, field in self.transfers
+            (number, field.name): (field.code, self.layout.fields["Transfer", number, field.name][1])
+            for number, field in self.transfers
         }
         self._fill_globals(scheme)
         self._fill_params(scheme)
-        self._fill_timers(scheme)
+        self._fill_timers()
         for array in (self.rows, self.params, self.timers):
             array.flags.writeable = False
 
@@ -63,12 +58,12 @@ class SchemeTables:
             for name, (_, value) in part.numbers().items():
                 row[name] = value
 
-    def _fill_timers(self, scheme: Scheme) -> None:
+    def _fill_timers(self) -> None:
         """Note where each deadline is in its row, and its handler's address."""
         for position, kind in enumerate(rows.KINDS):
             for slot, address in self.hooks.timers[kind]:
-                record = record_dtype(next(r for n, r in records_of(scheme.components, kind) if n == slot.component))
-                assert record.fields is not None
-                offset = self.layout.offsets[kind, slot.component] + record.fields[slot.field.name][1]
-                self.timers[position, slot.number] = offset, address
+                self.timers[position, slot.number] = (
+                    self.layout.fields[kind, slot.component, slot.field.name][1],
+                    address,
+                )
             self.timers[position, rows.MAX_SLOTS] = len(self.hooks.timers[kind])

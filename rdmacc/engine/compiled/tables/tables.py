@@ -329,9 +329,9 @@ class Tables:
 
     def row_to_add(self) -> tuple[Any, int]:
         """Return the row in which the kernel is asked to add a message, and its address."""
-        row, at = np.zeros(1, layout.ADDED), self._of_scheme.transfer_at
+        row, at = np.zeros(1, layout.ADDED), self.layout.fields
         default = self._memory["message_template"] = filled(self.layout.defaults["message"], 1)
-        sets = [(at[component, field.name], memory.ctypes.data) for component, field, memory in self.bits]
+        sets = [(at["Transfer", number, field.name][1], memory.ctypes.data) for number, field, memory in self.bits]
         row["sets"], row["n_sets"], row["message"] = self._table("sets", sets, "i8"), len(sets), default.ctypes.data
         row["on_open"] = self.hooks.addresses["on_open"]
         self._added = row, int(row.ctypes.data)
@@ -344,7 +344,7 @@ class Tables:
     def transfer_column(self, component: int, field: Field) -> npt.NDArray[Any]:
         """Return a field of a component's Transfer record over all messages."""
         rows, stride = self._memory["message"], self.layout.row_bytes["message"]
-        offset = self._of_scheme.transfer_at[component, field.name]
+        offset = self.layout.fields["Transfer", component, field.name][1]
         return np.ndarray(int(self.globals["n_messages"]), field.code, rows, offset, (stride,))
 
     def _fill_groups(self) -> None:
@@ -409,16 +409,11 @@ class Tables:
         for number, watch in enumerate(self.plan.watches):
             owner = OWNERS.get(watch.record.capitalize(), watch.record)
             base, stride = int(self._memory[owner].ctypes.data), self.layout.row_bytes[owner]
-            if watch.component < 0:
-                dtype, offset = record_dtype(*layout.RECORDS[owner]), 0
-            else:
-                kind = watch.record.capitalize()
-                record = self.plan.scheme.components[watch.component].record(kind)
-                assert record is not None
-                dtype, offset = record_dtype(record), self.layout.offsets[kind, watch.component]
-            assert dtype.fields is not None
+            key, fields = (watch.record.capitalize(), watch.component, watch.field.name), self.layout.fields
+            own: Any = record_dtype(*layout.RECORDS[owner]).fields
+            offset = fields[key][1] if watch.component >= 0 else own[watch.field.name][1]
             row = self.watches[number]
-            row["address"] = base + watch.number * stride + offset + dtype.fields[watch.field.name][1]
+            row["address"] = base + watch.number * stride + offset
             row["every_ps"] = watch.probe.every_ps or 0
             row["code"] = _CODES[watch.field.code]
         changes = sum(watch.probe.every_ps is None for watch in self.plan.watches)
