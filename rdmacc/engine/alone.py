@@ -63,9 +63,8 @@ def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints
         return Alone(ideal, _of_scheme(fabric, scheme, rtt, messages.paths), there)
     ideal = np.zeros(len(src), np.int64)
     ways = np.zeros((2, len(src)), np.int64)
-    given = (
-        np.diff(messages.paths.first).reshape(-1, 2).T > 0 if len(messages.paths.ports) else np.zeros(ways.shape, bool)
-    )
+    own = messages.paths
+    given = np.diff(own.first).reshape(-1, 2).T > 0 if len(own.ports) else np.zeros(ways.shape, bool)
     for back, (here, end, wire) in enumerate(((src, dst, payload + header), (dst, src, ack))):
         first = messages.ports[back][messages.qp]
         known = np.flatnonzero(given[back] | is_hashed)

@@ -178,9 +178,8 @@ def _cut_off(plan: Plan, down: tuple[int, ...]) -> npt.NDArray[np.int8]:
     is_up[list(down)] = False
     node, peer = fabric.port_node, fabric.port_peer
     inner = is_up & ~fabric.is_host[node] & ~fabric.is_host[peer]
-    links = csr_array(
-        (np.ones(int(inner.sum()), np.int8), (node[inner], peer[inner])), shape=(fabric.n_nodes, fabric.n_nodes)
-    )
+    ones, shape = np.ones(int(inner.sum()), np.int8), (fabric.n_nodes, fabric.n_nodes)
+    links = csr_array((ones, (node[inner], peer[inner])), shape=shape)
     _, parts = connected_components(links, directed=False)
     last = is_up & fabric.is_host[peer]
     led = peer[last].astype(np.int64) * fabric.n_nodes + parts[node[last]]  # pairs of host and part of the network
@@ -276,9 +275,7 @@ def _rates(fabric: Fabric, slow: Sequence[SlowLink]) -> list[FaultEvent]:
 def scripts_of(faults: Sequence[Fault], work: Work) -> tuple[ScriptedLoss, ...]:
     """Return scripted losses by message number instead of by row, since rows of computation are not messages."""
     scripts = (fault for fault in faults if isinstance(fault, ScriptedLoss))
-    return tuple(
-        replace(script, message=message_number(work, script.message, "ScriptedLoss.message")) for script in scripts
-    )
+    return tuple(replace(one, message=message_number(work, one.message, "ScriptedLoss.message")) for one in scripts)
 
 
 def clocks_of(fabric: Fabric, faults: Sequence[Fault], key: int) -> tuple[npt.NDArray[np.int64], int]:

@@ -263,10 +263,8 @@ def warn_of_short_times(plan: Plan) -> None:
                 needs = "the longest base RTT" if rtts == 1.0 else f"{rtts:g} of the longest base RTT"
                 _warn(plan.scheme.name, f"{name} = {format_time(value)} is shorter than {needs}, {format_time(rtt_ps)}")
             elif field.name == "min_rate_bps" and value >= line_bps > 0.0:
-                link = f"the rate of a host's link, {format_rate(line_bps)}"
-                _warn(
-                    plan.scheme.name, f"{name} = {format_rate(value)} is not below {link}: nothing slows a sender down"
-                )
+                link = f"the rate of a host's link, {format_rate(line_bps)}: nothing slows a sender down"
+                _warn(plan.scheme.name, f"{name} = {format_rate(value)} is not below {link}")
 
 
 @cache

@@ -296,10 +296,8 @@ class Sent:
         if not rows:
             return workload
         src, dst, size, start_ps, priority = (list(column) for column in zip(*rows, strict=True))
-        names = self._names
-        frame = from_columns(
-            [names[node] for node in src], [names[node] for node in dst], np.array(size), np.array(start_ps)
-        )
+        begins, ends = ([self._names[node] for node in nodes] for nodes in (src, dst))
+        frame = from_columns(begins, ends, np.array(size), np.array(start_ps))
         frame["priority"] = priority
         whole = pd.concat([workload, frame], ignore_index=True) if self.first else frame
         whole.index.name, whole.attrs = "message", workload.attrs

@@ -217,9 +217,8 @@ def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
     rate_bps, wire_bytes = float(fabric.port_rate_bps[port]), scheme.wire_bytes
     if scheme.tick_ps and cut_ps(wire_bytes, rate_bps, scheme.tick_ps) == 0:
         taken = f"{wire_bytes} B take {format_time(transmission_ps(wire_bytes, rate_bps))} on {fabric.port_name(port)}"
-        raise ConfigError(
-            "tick_ps", scheme.tick_ps, f"shorter than the transmission of a full packet on any link: {taken}"
-        )
+        allowed = f"shorter than the transmission of a full packet on any link: {taken}"
+        raise ConfigError("tick_ps", scheme.tick_ps, allowed)
 
 
 def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
@@ -273,9 +272,8 @@ def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: i
     shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
     policy = scheme.buffer
     if isinstance(policy, Pfc):
-        data_bytes = max(scheme.wire_bytes, scheme.least_wire_bytes) + sum(
-            part.extra_bytes(group_size) for part in scheme.components
-        )
+        extra_bytes = sum(part.extra_bytes(group_size) for part in scheme.components)
+        data_bytes = max(scheme.wire_bytes, scheme.least_wire_bytes) + extra_bytes
         largest = max(data_bytes, scheme.ack_bytes, scheme.cnp_bytes)
         used = priorities.union({scheme.ack_priority}, *(part.classes for part in scheme.components))
         classes = sum(cls >= DATA_CLASS for cls in used)
@@ -286,10 +284,7 @@ def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: i
             shared[fabric.port_peer[port]] -= classes * (room + policy.reserve_bytes)
         for node in np.flatnonzero(~fabric.is_host):
             if shared[node] <= 0:
-                need = int(fabric.buffer_bytes[node] - shared[node])
-                raise ConfigError(
-                    f"buffer_bytes of {fabric.names[node]}",
-                    int(fabric.buffer_bytes[node]),
-                    f"more than {need} B, the sum of its ports' PFC reserves and headrooms",
-                )
+                given, need = int(fabric.buffer_bytes[node]), int(fabric.buffer_bytes[node] - shared[node])
+                allowed = f"more than {need} B, the sum of its ports' PFC reserves and headrooms"
+                raise ConfigError(f"buffer_bytes of {fabric.names[node]}", given, allowed)
     return headroom, shared

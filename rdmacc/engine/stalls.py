@@ -60,9 +60,8 @@ def _waits(engine: Engine, fabric: Fabric, number: int) -> Iterator[str]:
     yield from _cuts(engine, fabric, number)
     plan, qp = engine.plan, int(engine.plan.qp[number])
     packets = int(plan.packets[number])
-    sent, granted, acknowledged, received = (
-        int(engine.read("message", number, name)) for name in ("next_psn", "granted_psn", "una_psn", "received_packets")
-    )
+    names = "next_psn", "granted_psn", "una_psn", "received_packets"
+    sent, granted, acknowledged, received = (int(engine.read("message", number, name)) for name in names)
     yield f"{received:,} of {packets:,} packets have arrived, {acknowledged:,} are acknowledged"
     if engine.read("port", int(plan.qp_port[qp]), "is_down"):
         return

@@ -231,10 +231,8 @@ def _work_on(fabric: Fabric, workload: Any) -> Work:
     if computes.any():
         computing, frame = _computation(frame[computes], fabric), frame[~computes]
     paths = paths_of(frame, fabric)
-    src, dst = (
-        np.fromiter(map(fabric.index.__getitem__, frame[end].to_numpy()), np.int64, len(frame))
-        for end in ("src", "dst")
-    )
+    number = fabric.index.__getitem__
+    src, dst = (np.fromiter(map(number, frame[end].to_numpy()), np.int64, len(frame)) for end in ("src", "dst"))
     start_ps = _starts(frame["start_ps"].to_numpy(np.int64))
     group, group_size = _groups(frame["group"].array, dst, fabric.n_nodes)
     return Work(

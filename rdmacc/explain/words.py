@@ -108,9 +108,8 @@ class _Writer:
             sentences.append(f"{text}, {'as fast as alone' if slowdown < 1.02 else alone}.")
         late_ps = explained.start_ps - int(plan.start_ps[self.number])
         if late_ps > 0 and plan.waits_for[self.number]:
-            sentences.append(
-                f"It had to wait {format_time(late_ps, 3)} for others before it started, which do not count."
-            )
+            late = format_time(late_ps, 3)
+            sentences.append(f"It had to wait {late} for others before it started, which do not count.")
         return sentences
 
     def behind(self, kind: str) -> tuple[str, list[str]]:
@@ -190,18 +189,16 @@ class _Writer:
             often = {1: "once", 2: "twice"}.get(total, f"{total:,} times")
             when = format_time(first - self.explained.start_ps, 3)
             signals = [_SIGNALS.get(one.cause.removeprefix("cut by "), one.cause) for one in cuts[:2]]
-            details.append(
-                f"{self.scheme} cut it {often}, {'first ' if total > 1 else ''}after {when}, on {' or '.join(signals)}"
-            )
+            after = f"{'first ' if total > 1 else ''}after {when}"
+            details.append(f"{self.scheme} cut it {often}, {after}, on {' or '.join(signals)}")
         for lowest in self.of(walk.OWN_RATE, "lowest"):
             details.append(f"at its lowest it was {format_rate(lowest.bytes, 3)}")
         return "its own rate held it back", details + self.marked() + self.queued()
 
     def own_window(self) -> tuple[str, list[str]]:
         count = sum(one.often for one in self.of(walk.OWN_WINDOW, "opened"))
-        details = [
-            f"it waited for {'an ACK' if count == 1 else f'{count:,} ACKs'} with as much in flight as it may have"
-        ]
+        acks = "an ACK" if count == 1 else f"{count:,} ACKs"
+        details = [f"it waited for {acks} with as much in flight as it may have"]
         for trips in self.of("", "round trip"):
             base_ps = int(self.plan.qp_base_rtt_ps[self.plan.qp[self.number]])
             mean_ps = round(trips.time_ps / trips.often)
@@ -210,9 +207,8 @@ class _Writer:
                 text += f" on average, {format_time(base_ps, 3)} without queues"
             queues = self.of("", "queue on the round trip")
             if queues and queues[0].time_ps > 0.1 * trips.time_ps:
-                text += (
-                    f", with {queues[0].time_ps / trips.time_ps:.0%} of it in the queue of {self.met(queues[0].place)}"
-                )
+                share = queues[0].time_ps / trips.time_ps
+                text += f", with {share:.0%} of it in the queue of {self.met(queues[0].place)}"
             details.append(text)
         return "its window was full", details + self.marked() + self.losses()
 

@@ -76,9 +76,8 @@ class Checker:
                 raise self.error(function, line, word, allowed)
             given = tree.args
             if given.vararg or given.kwarg or given.kwonlyargs:
-                raise self.error(
-                    function, tree.lineno, f"{tree.name}({ast.unparse(given)})", "must take plain arguments, without *"
-                )
+                word = f"{tree.name}({ast.unparse(given)})"
+                raise self.error(function, tree.lineno, word, "must take plain arguments, without *")
             self.under_way.append(function)
             self._returned[key] = _Body(self, function, tree, kinds).read()
             self.under_way.pop()
@@ -467,14 +466,10 @@ class _Body:
         self._store(node, node.target, self._of(node.value))
 
     def _do_AugAssign(self, node: ast.AugAssign) -> None:
-        inner = list(ast.walk(node.target))
-        if any(isinstance(part, ast.Call) for part in inner):
-            raise self._error(
-                node,
-                "must not call a function in an index that is read and written: assign the index to a variable first",
-            )
-        kind = self._arithmetic(node, node.op, node.target, node.value)
-        self._store(node, node.target, kind)
+        if any(isinstance(part, ast.Call) for part in ast.walk(node.target)):
+            allowed = "must not call a function in an index that is read and written: assign the index to a variable"
+            raise self._error(node, allowed)
+        self._store(node, node.target, self._arithmetic(node, node.op, node.target, node.value))
 
     def _store(self, node: ast.stmt, target: ast.AST, kind: Kind) -> None:
         if isinstance(target, ast.Name):

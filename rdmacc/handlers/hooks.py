@@ -59,12 +59,7 @@ def _arguments(function: Callable[..., None]) -> tuple[str, ...]:
 
 
 def slots_of(components: Components, kind: str) -> list[Slot]:
-    found = [
-        (number, field)
-        for number, part in enumerate(components)
-        for record_kind, field in part.deadlines()
-        if record_kind == kind
-    ]
+    found = [(number, field) for number, field in fields_of(components, kind) if field.is_deadline]
     return [Slot(kind, i, number, field) for i, (number, field) in enumerate(found)]
 
 
@@ -74,32 +69,26 @@ def records_of(components: Components, kind: str) -> list[tuple[int, type[Record
     return [(number, record) for number, record in records if record is not None]
 
 
+def fields_of(components: Components, kind: str) -> list[tuple[int, Field]]:
+    """Return (component number, field) for all fields of the records of that kind."""
+    return [(number, field) for number, record in records_of(components, kind) for field in record.fields]
+
+
 def transfer_fields(components: Components) -> list[tuple[int, Field]]:
     """Return (component number, field) of the numbers that a scheme keeps for each message."""
-    return [
-        (number, field)
-        for number, record in records_of(components, "Transfer")
-        for field in record.fields
-        if not field.is_deadline and not field.length and not field.is_bits
-    ]
+    found = fields_of(components, "Transfer")
+    return [(number, one) for number, one in found if not (one.is_deadline or one.length or one.is_bits)]
 
 
 def bits_of(components: Components) -> list[tuple[int, Field]]:
     """Return (component number, field) of the packet sets that a scheme keeps for each message."""
-    records = records_of(components, "Transfer")
-    return [(number, field) for number, record in records for field in record.fields if field.is_bits]
+    return [(number, field) for number, field in fields_of(components, "Transfer") if field.is_bits]
 
 
 def limits_of(components: Components) -> dict[str, list[int]]:
     """Return, for rate_bps and window_bytes, the components whose Sender record limits them."""
-    return {
-        limit: [
-            number
-            for number, record in records_of(components, "Sender")
-            if limit in {field.name for field in record.fields}
-        ]
-        for limit in _LIMITS
-    }
+    fields = fields_of(components, "Sender")
+    return {limit: [number for number, field in fields if field.name == limit] for limit in _LIMITS}
 
 
 def moved(scheme: Any, deadline: str, armed: str) -> str:

@@ -143,13 +143,10 @@ def in_message(psn, packets):  # type: ignore[no-untyped-def]
     return psn
 
 
-_CHECKS = {
-    function.__name__: function
-    for function in (
-        absolute, add, bounded, divide, exact, finite, fit_f8, fit_i1, fit_i4, fit_i8, in_message, multiply, negative,
-        power, shift_left, shift_right, subtract, to_int, word,
-    )
-}  # fmt: skip
+_CHECKS = (
+    absolute, add, bounded, divide, exact, finite, fit_f8, fit_i1, fit_i4, fit_i8, in_message, multiply, negative,
+    power, shift_left, shift_right, subtract, to_int, word,
+)  # fmt: skip
 
 _OURS = "_rdmacc_"  # prefix of names inserted into handlers, which no handler uses
 
@@ -169,7 +166,7 @@ def instrumented(
     if key not in memo:
         rewritten = _rewritten(code, code.co_filename, marks[function], has_trail)
         closed = {name: outside(function, name) for name in code.co_freevars}
-        checks = {f"{_OURS}{name}": check for name, check in _CHECKS.items()}
+        checks = {f"{_OURS}{check.__name__}": check for check in _CHECKS}
         namespace = function.__globals__ | closed | called | checks  # current values: constants may have changed
         memo[key] = types.FunctionType(rewritten, namespace, function.__name__, function.__defaults__)
     return memo[key]

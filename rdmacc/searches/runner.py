@@ -27,6 +27,8 @@ from rdmacc.searches.space import Values, text_of
 from rdmacc.sweep.fingerprint import text_of_results, versions
 from rdmacc.sweep.processes import Processes, pickled, refers_to_script, why_not_elsewhere
 
+_DIED = "the process that ran it died; perhaps it ran out of memory"
+
 
 def payload_of(work: Work, jobs: int) -> bytes:
     """Return the pickled work; raise a ConfigError if it cannot be pickled."""
@@ -49,11 +51,7 @@ def runner(work: Work, payload: bytes, jobs: int) -> Iterator[Callable[[list[tup
         ended = pool.in_order([partial(_unpickled, payload, *one) for one in asked])
         for one, future in zip(asked, ended, strict=True):
             is_dead = isinstance(future.exception(), BrokenExecutor)
-            yield (
-                Run(*one, (), "the process that ran it died; perhaps it ran out of memory")
-                if is_dead
-                else future.result()
-            )
+            yield Run(*one, (), _DIED) if is_dead else future.result()
 
     with Processes(jobs, refers_to_script([payload])) as pool:
         yield run_all

@@ -176,15 +176,12 @@ def judged(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for one in rows_of(table):
         reached = grade(one.objective, one.value)
-        match = next((row for row in rows_of(known()) if _speaks_of(row, one)), None) if reached >= 2 else None
+        told = [row for row in rows_of(known()) if one.scheme in row.schemes and one.kind in row.kinds]
+        match = next((row for row in told if one.objective in row.objectives), None) if reached >= 2 else None
         verdict = VERDICTS["" if match is None else str(match.origin)] if reached >= 2 else ""
         about = ("", "") if match is None else (match.source, match.sentence)
         rows.append((reached, verdict, *about))
     return table.assign(**dict(zip(("grade", "verdict", "source", "sentence"), zip(*rows, strict=True), strict=True)))
-
-
-def _speaks_of(row: Any, one: Any) -> bool:
-    return one.scheme in row.schemes and one.kind in row.kinds and one.objective in row.objectives
 
 
 def save(table: pd.DataFrame, path: Path) -> None:
