@@ -51,6 +51,7 @@ __all__ = ["Cluster", "cluster"]
 
 _RATE, _OVERSUBSCRIPTION, _PORTS_PER_LEAF, _DELAY = "400Gbps", 1, 32, "500ns"
 """Defaults, which a network of the user's own replaces."""
+_LEFT_OUT = "left out with a network, which has its own"
 FABRICS = ("rail", "leaf-spine", "fat-tree")
 _TORS_PER_POD = 4
 _OPERATIONS = [name.replace("-", "_") for name in nccl.OPERATIONS]
@@ -112,21 +113,16 @@ def cluster(
         shown = f"{fabric}, {oversubscription:g}:1"
     else:
         network, shown = fabric, "a network of its own"
-        left_out = "left out with a network, which has its own"
-        defaults = {
-            "oversubscription": _OVERSUBSCRIPTION,
-            "ports_per_leaf": _PORTS_PER_LEAF,
-            "delay": checked_delay(_DELAY),
-        }
-        for (field, default), value in zip(defaults.items(), (oversubscription, ports, lag), strict=True):
-            if value != default:
-                raise ConfigError(field, value, left_out)
+        given = {"oversubscription": oversubscription, "ports_per_leaf": ports, "delay": lag}
+        for field, default in zip(given, (_OVERSUBSCRIPTION, _PORTS_PER_LEAF, checked_delay(_DELAY)), strict=True):
+            if given[field] != default:
+                raise ConfigError(field, given[field], _LEFT_OUT)
         if (hosts := len(hosts_of(network))) < count:
             raise ConfigError("fabric", f"{hosts} hosts", f"a network of at least {count}, one for each GPU")
         links = completed(network)
         fastest = max(one["rate_bps"] for host in hosts_of(links)[:count] for one in links[host].values())
         if speed not in (checked_rate("rate", _RATE), fastest):
-            raise ConfigError("rate", rate, left_out)
+            raise ConfigError("rate", rate, _LEFT_OUT)
         speed = fastest
     if isinstance(inner, str) and (match := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*GB(?:ps|/s)\s*", inner)):
         inner = f"{8 * float(match[1])}Gbps"

@@ -188,10 +188,8 @@ def _written(value: Any, unit: str) -> str:
 def _scheme_text(scheme: Scheme) -> str:
     """Return the Python text of a scheme: its name, and the parameters that differ from the registered scheme."""
     registered = as_scheme(scheme.name) if scheme.name in SCHEMES else scheme
-    own, plain = (
-        {f"{row['component']}.{row['parameter']}": row for row in parameter_rows(one, {}, None)}
-        for one in (scheme, registered)
-    )
+    both = (parameter_rows(one, {}, None) for one in (scheme, registered))
+    own, plain = ({f"{row['component']}.{row['parameter']}": row for row in rows} for rows in both)
     changes = [
         f'"{name}": {_written(row["value"], row["unit"])}'
         for name, row in own.items()

@@ -122,13 +122,9 @@ class Search:
     @property
     def frame(self) -> pd.DataFrame:
         """All runs: `run`, the values, the objectives, `problem`."""
-        return pd.DataFrame(
-            [
-                {"run": one.number, **one.values, **dict(zip(self.names, one.objectives, strict=False)),
-                 "problem": one.problem}
-                for one in self.runs
-            ]
-        )  # fmt: skip
+        measured = [dict(zip(self.names, one.objectives, strict=False)) for one in self.runs]
+        runs = zip(self.runs, measured, strict=True)
+        return pd.DataFrame([{"run": one.number, **one.values, **own, "problem": one.problem} for one, own in runs])
 
     @typed
     def runs_to(self, score: float) -> int | None:
@@ -198,9 +194,8 @@ class Search:
             took = f"{same} runs" if same else f"more than {len(self.control.runs)} runs"
             lines.append(f"by chance: {_values(self.control, self.control.best)}; as far in {took}")
         if self.finds:
-            lines.append(
-                f"{len(self.finds)} runs broke, such as run {self.finds[0].number + 1}: {self.finds[0].problem}"
-            )
+            first = self.finds[0]
+            lines.append(f"{len(self.finds)} runs broke, such as run {first.number + 1}: {first.problem}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
