@@ -8,6 +8,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+import networkx as nx
+
 from rdmacc.errors import ConfigError
 from rdmacc.interface import Named
 from rdmacc.interface.described import describes
@@ -100,7 +102,8 @@ def utilisation(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
     return _probe(f"utilisation {node}->{peer}", "port", (node, peer), "tx_bytes", every, is_share=True)
 
 
-def every_link(network: Any, every: Quantity) -> list[Probe]:
+@typed
+def every_link(network: "nx.Graph[Any]", every: Quantity) -> list[Probe]:
     """Return probes of every link's utilisation, both ways, for `result.plot.tiers`.
 
     Parameters

@@ -227,6 +227,7 @@ MISTAKES = [
     ("a place that is none", lambda: watched(probes.field("switch", "s0", "x")), "Probe.place", "port, flow, host"),
     ("a rate at each change", lambda: Probe(name="x", place="port", at=("s0", "h0"), field="tx_bytes", is_rate=True),
      "Probe.every_ps = None", "a probe that measures a rate"),
+    ("links of no network", lambda: probes.every_link("s0", "1us"), "network = 's0'", "a networkx.Graph"),
     ("no list of probes", lambda: run(probes=None), "probes = None", "a list"),
     # Faults
     ("a loss in words", lambda: Loss(data="1%"), "Loss.data = '1%'", "a probability"),
