@@ -6,7 +6,7 @@ from collections import defaultdict
 import rdmacc
 
 _TITLES = {
-    "simulation": "Run", "scenario": "Run", "live": "Run", "sweep": "Compare runs", "models": "Compare runs",
+    "simulation": "Run", "sweep": "Compare runs", "models": "Compare runs",
     "clusters": "Ask about a cluster", "topology": "Networks", "workload": "Workloads", "formats": "Files of others",
     "schemes": "Schemes and parameters", "presets": "Schemes and parameters",
     "interface": "Schemes and parameters", "switch": "Schemes and parameters",

@@ -23,9 +23,9 @@ from rdmacc.faults import LinkDown, Loss, ScriptedLoss, SlowLink
 from rdmacc.presets import preset
 from rdmacc.results.result import Result
 from rdmacc.results.summary import jain
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.show.style import COLOURS, draw_spread, draw_trace, ecdf, fit_above, log_axes, style, subplots
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.sweep.seeds import Seeding
 from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, scalars, tidy, typed, wide
 from rdmacc.sweep.workers import Run

@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
+from rdmacc.errors.typed import check_types
 from rdmacc.interface import Rate, Size, Time
 from rdmacc.models.base import Model, check_within, param, told
 from rdmacc.results.frames import busbw_factor
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import as_scheme
 from rdmacc.show.style import COLOURS, canvas
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.topology import star
-from rdmacc.typed import check_types
 from rdmacc.units import ps
 from rdmacc.workload import nccl
 from rdmacc.workload.nccl import pieces_of, tree_of_gpus, tree_parents

@@ -21,9 +21,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.interface import Parameters, param
 from rdmacc.show.style import COLOURS, axis_time_unit, canvas
-from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

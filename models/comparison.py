@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import named, typed
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.show.style import COLOURS, UNITS, canvas, time_unit
 from rdmacc.show.tables import html_table
 from rdmacc.simulation import Simulation
-from rdmacc.typed import named, typed
+from rdmacc.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

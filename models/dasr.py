@@ -22,9 +22,9 @@ from rdmacc.interface import OptionalTime, Rate, Size, Time
 from rdmacc.models.base import Floats, Model, param, told
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
 from rdmacc.show.style import COLOURS, canvas
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.units import ps
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.switch.red import Red
 from rdmacc.units import ps
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdmacc.errors import unknown
+from rdmacc.errors.typed import typed
 from rdmacc.models.base import Model
 from rdmacc.show.style import UNITS
-from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

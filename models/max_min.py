@@ -30,9 +30,9 @@ from rdmacc.models.base import Floats, Model, param, told
 from rdmacc.models.filling import Ints, run
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.show.style import COLOURS, canvas, ecdf
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.topology import Graph
 
 if TYPE_CHECKING:

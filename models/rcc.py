@@ -26,8 +26,8 @@ from rdmacc.models.base import binned_curves, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.models.rcc_stability import RccGains
 from rdmacc.protocols.rcc import Rcc
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.units import ps
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.interface import Time
 from rdmacc.models.base import Floats, Model, check_within, param
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode, plot_phase
 from rdmacc.show.style import new_axes, style
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from rdmacc.models.base import Model, binned_curves, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.units import ps, transmission_ps
 

@@ -34,13 +34,13 @@ from rdmacc.formats import (
     to_htsim as to_htsim,
 )
 from rdmacc.interface import Component as Component, Links as Links, Scaled as Scaled, param as param
-from rdmacc.live import Live as Live
+from rdmacc.simulation.live import Live as Live
 from rdmacc.models.comparison import compare as compare
 from rdmacc.presets import PRESETS as PRESETS, Preset as Preset, preset as preset
 from rdmacc.probes import Probe as Probe
 from rdmacc.results.result import Result as Result
 from rdmacc.results.saved import SavedResult as SavedResult, load as load
-from rdmacc.scenario import Scenario as Scenario
+from rdmacc.simulation.scenario import Scenario as Scenario
 from rdmacc.schemes import (
     SCHEMES as SCHEMES,
     Scheme as Scheme,

@@ -6,8 +6,8 @@ from numbers import Integral, Real
 from typing import Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import checked_flag
 from rdmacc.interface import DATA, KIND_NAMES, NONE, PAUSE, Named
-from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, time_ps
 
 __all__ = ["Clocks", "Fault", "LinkDown", "Loss", "PauseStorm", "ScriptedLoss", "SlowLink", "flapping"]

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled.tables.layout import QP
 from rdmacc.errors import ConfigError, not_installed, unknown
-from rdmacc.scenario import Scenario
+from rdmacc.errors.typed import named
 from rdmacc.simulation import Simulation
-from rdmacc.typed import named
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.units import Picoseconds, Quantity, time_ps
 from rdmacc.workload.frame import checked_whole
 

@@ -11,9 +11,9 @@ from typing import Any
 import networkx as nx
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.interface import Named
 from rdmacc.interface.described import describes
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 
 __all__ = ["PLACES", "Probe", "every_link", "field", "queue", "rate", "throughput", "utilisation", "window"]

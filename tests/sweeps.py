@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 import rdmacc
 from rdmacc.experiments import Claim, Experiment, Point, Seeding
 from rdmacc.experiments.framework.bands import Each, Exactly
-from rdmacc.scenario import Scenario
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.sweep.run import stored, sweep
 from rdmacc.sweep.store import Store, write_table
 from rdmacc.sweep.tidy import tidy, wide

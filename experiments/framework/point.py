@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
+from rdmacc.simulation.scenario import Scenario
 
 SCALES = ("quick", "paper")
 """"quick" takes seconds, for tests and a first look; "paper" has the paper's topology and load."""

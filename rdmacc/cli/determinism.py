@@ -16,8 +16,8 @@ from rdmacc.engine.select import why_not_compiled
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import SimulationError
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.show.tables import text_table
+from rdmacc.simulation.scenario import Scenario
 
 Way = tuple[str, str, int]
 """Engine, order of events, threads."""

@@ -236,7 +236,7 @@ def determinism(
 ) -> None:
     """Run a scenario twice on both engines, in both orders and on two threads: is every bit the same?"""
     from rdmacc.cli.determinism import example, report
-    from rdmacc.scenario import Scenario
+    from rdmacc.simulation.scenario import Scenario
 
     text, is_equal = report(example() if scenario is None else Scenario.from_toml(scenario), out)
     typer.echo(text, nl=False)
@@ -253,8 +253,8 @@ def explain(
 ) -> None:
     """Run a scenario and say why a message took as long as it did."""
     from rdmacc import incast, star
-    from rdmacc.scenario import Scenario
     from rdmacc.show.style import save
+    from rdmacc.simulation.scenario import Scenario
 
     if scenario is None:
         one = Scenario(network=star(9), workload=incast(8, "h0", "300kB", hosts=star(9)), scheme="dctcp")

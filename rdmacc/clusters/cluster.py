@@ -27,6 +27,7 @@ import pandas as pd
 
 from rdmacc.clusters.answer import Answer
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.interface.described import describes
 from rdmacc.interface.parameters import check, check_unit, fields_of
 from rdmacc.schemes import Scheme
@@ -39,7 +40,6 @@ from rdmacc.topology import Graph, clos, completed, leaf_spine
 from rdmacc.topology import hosts as hosts_of
 from rdmacc.topology.bounds import MOST_NODES, checked_count, checked_delay, checked_rate
 from rdmacc.topology.builders import built
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_rate, size_bytes
 from rdmacc.workload import TrainingStep, jobs, nccl
 from rdmacc.workload.frame import checked_whole

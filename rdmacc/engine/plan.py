@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.caching.lifetimes import frozen
 from rdmacc.engine.fault_events import FaultEvent, clocks_of, fault_events_of, lasting_rates, losses_of, scripts_of
 from rdmacc.engine.setting import Setting, Stream, keys, message_number, setting_on
 from rdmacc.engine.work import Ints, work_on
@@ -27,7 +28,6 @@ from rdmacc.handlers.hooks import limits_of
 from rdmacc.interface import RECORD_KINDS, Field, Host, Message, Port, QueuePair
 from rdmacc.interface.chance import stream_key
 from rdmacc.interface.parameters import fields_of
-from rdmacc.lifetimes import frozen
 from rdmacc.probes import Probe
 from rdmacc.schemes import Scheme
 from rdmacc.switch.buffer import Pfc

@@ -5,10 +5,10 @@ from functools import cache
 from numbers import Integral
 from typing import Any
 
+from rdmacc.caching.lifetimes import Kept, uncollected
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
-from rdmacc.lifetimes import Kept, uncollected
 
 ENGINES = ("auto", "compiled", "simpy")
 

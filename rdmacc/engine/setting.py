@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.caching.lifetimes import Kept, frozen
 from rdmacc.engine.alone import Messages, links_with, rtt_of_scheme, times_alone
 from rdmacc.engine.work import Int32s, Ints, Work, alike, narrow
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.reach import Reach, reach_of
 from rdmacc.interface import DATA_CLASS, NUM_CLASSES, hash63
 from rdmacc.interface.chance import hash63_after, steps_to, stream_key
-from rdmacc.lifetimes import Kept, frozen
 from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.rules.progress import OPEN as ALWAYS_OPEN
 from rdmacc.schemes import Scheme

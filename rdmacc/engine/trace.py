@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 SENT, ARRIVED, DROPPED, TRIMMED, QUEUED, RELEASED, STOPPED = range(7)
 """A packet's first bit enters a link; its last bit leaves the link; the packet is lost at a port or on its link; it
-loses its payload. Only for explanations (`rdmacc.explain`): a host makes a packet that is not data; the pacing rate let
-the data packet go, before now, that is sent next; something else stops a queue pair from now on (`psn` is its number,
-`kind` one of the codes in `rdmacc.rules.pacing`). Without ``trace=True``, arrivals at switches have no rows."""
+loses its payload. Only for explanations (`rdmacc.results.explain`): a host makes a packet that is not data; the pacing
+rate let the data packet go, before now, that is sent next; something else stops a queue pair from now on (`psn` is its
+number, `kind` one of the codes in `rdmacc.rules.pacing`). Without ``trace=True``, arrivals at switches have no rows."""
 
 WHAT_NAMES = ("sent", "arrived", "dropped", "trimmed")
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.caching.lifetimes import Kept, content_of, frozen
 from rdmacc.errors import ConfigError
-from rdmacc.lifetimes import Kept, content_of, frozen
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.ways import has_equal_ways
 from rdmacc.workload.checks import Columns, check_acyclic, checked

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rdmacc.explain import Explanation
-from rdmacc.explain.drawing import draw_explanation
 from rdmacc.explorer.setup import Setup
+from rdmacc.results.explain import Explanation
+from rdmacc.results.explain.drawing import draw_explanation
 from rdmacc.results.result import Result
 from rdmacc.show.style import COLOURS, draw_trace, ecdf, style, time_unit
 

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import faults, probes, topology, workload
+from rdmacc.caching.lifetimes import Kept
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.interface import Parameters, param
-from rdmacc.lifetimes import Kept
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, scheme, scheme_table
 from rdmacc.simulation import simulate
 from rdmacc.topology import Graph
-from rdmacc.typed import typed
 
 NETWORKS = ("star", "dumbbell", "leaf-spine")
 WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation", "web search", "all-reduce")

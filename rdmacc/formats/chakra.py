@@ -29,9 +29,9 @@ from typing import Any
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.formats.files import File, described, fields, hosts_of, packed, read_bytes, signed, unzipped, varint
 from rdmacc.formats.operations import Operation, schedule_of
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, rate_bps, us
 from rdmacc.workload.frame import Hosts
 from rdmacc.workload.nccl import Nccl

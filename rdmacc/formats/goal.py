@@ -18,11 +18,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from rdmacc.caching.lifetimes import uncollected
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.formats.files import File, described, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
-from rdmacc.lifetimes import uncollected
-from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.frame import Hosts
 

@@ -20,13 +20,13 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, written
+from rdmacc.errors.typed import typed
 from rdmacc.faults import Fault, Loss
 from rdmacc.formats.files import File, Line, check_apart, check_rows, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim import Imported
 from rdmacc.interface import DATA_CLASS
 from rdmacc.topology import Graph
 from rdmacc.topology.base import add_link, fill_buffers, hosts, switches
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, bps, ps, time_ps
 from rdmacc.workload.columns import filled
 from rdmacc.workload.frame import Host, Hosts, computation, from_columns, host_names, messages

@@ -20,15 +20,15 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from rdmacc.caching.lifetimes import uncollected
 from rdmacc.errors import ConfigError, written
+from rdmacc.errors.typed import typed
 from rdmacc.faults import Fault
 from rdmacc.formats.files import File, Line, check_apart, check_rows, hosts_of, line_of, read_text, unsaid, whole
 from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
 from rdmacc.interface import DATA_CLASS
-from rdmacc.lifetimes import uncollected
 from rdmacc.topology import Graph
 from rdmacc.topology import hosts as hosts_in
-from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.checks import check_acyclic, positions
 from rdmacc.workload.frame import Host, Hosts, as_objects, computation, messages

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.formats.files import File, described, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
-from rdmacc.typed import typed
 from rdmacc.units import size_bytes, time_ps
 from rdmacc.workload.frame import Hosts
 from rdmacc.workload.nccl import OPERATIONS, Nccl, Ready, expand

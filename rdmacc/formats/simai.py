@@ -13,11 +13,11 @@ that end in ``_EP`` use the expert groups, and those in ``_DP_EP`` the groups ac
 
 import pandas as pd
 
+from rdmacc.caching.lifetimes import uncollected
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.formats.files import File, Line, described, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
-from rdmacc.lifetimes import uncollected
-from rdmacc.typed import typed
 from rdmacc.units import ns
 from rdmacc.workload.frame import MOST_OF_ANYTHING, Hosts
 from rdmacc.workload.nccl import Nccl

@@ -41,7 +41,7 @@ OURS = (
 )  # fmt: skip
 """Classes of these modules count by name, because both keys contain the modules' sources."""
 
-_CHECKING = "rdmacc.typed"  # its wrappers only check arguments; the wrapped functions count
+_CHECKING = "rdmacc.errors.typed"  # its wrappers only check arguments; the wrapped functions count
 
 _HIDDEN = frozenset({"globals", "vars", "eval", "exec", "locals", "__import__"})
 """Built-in functions that reach objects not named in the bytecode."""

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from rdmacc.caching.lifetimes import Kept, content_of
 from rdmacc.handlers.content import OF_NO_EFFECT, OURS, is_library
 from rdmacc.handlers.language import NATIVE
 from rdmacc.handlers.reading import check_handlers
 from rdmacc.handlers.source import MISSING, bytecode_of, cell_content
 from rdmacc.interface import Packet, record_dtype
-from rdmacc.lifetimes import Kept, content_of
 
 _SURE = (
     bool, int, float, complex, str, bytes, type(None), Enum, np.generic, np.ufunc, np.dtype,

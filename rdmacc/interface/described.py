@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from textwrap import fill, indent
 from typing import Any, TypeVar, cast
 
-from rdmacc.typed import named
+from rdmacc.errors.typed import named
 from rdmacc.units import format_rate, format_size, format_time
 
 _FORMATS: dict[str, tuple[str, Callable[..., str]]] = {

@@ -31,9 +31,9 @@ import numpy as np
 
 from rdmacc import units
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import checked_flag, unknown_name
 from rdmacc.interface.described import Doc, Signature
 from rdmacc.interface.scaling import Scaled
-from rdmacc.typed import checked_flag, unknown_name
 
 if TYPE_CHECKING:
     from rdmacc.units import Quantity

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme, register_scheme, tables
 from rdmacc.schemes.tables import PARTS, scheme_from, value_of, values_from
-from rdmacc.typed import typed
 from rdmacc.units import Quantity
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown, written
+from rdmacc.errors.typed import typed
 from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.show.timeline import merged
-from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.caching.lifetimes import uncollected
 from rdmacc.engine.trace import QUEUED, SENT
 from rdmacc.errors import ConfigError, written
-from rdmacc.explain.follower import Follower
-from rdmacc.explain.recording import Recording
+from rdmacc.errors.typed import typed
 from rdmacc.interface import DATA
-from rdmacc.lifetimes import uncollected
+from rdmacc.results.explain.follower import Follower
+from rdmacc.results.explain.recording import Recording
 from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import levels_of
-from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:

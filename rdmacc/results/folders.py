@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from rdmacc.errors import ConfigError, written
-from rdmacc.typed import typed
+from rdmacc.errors.typed import typed
 
 FORMAT = 4
 FRAMES = ("flows", "computation", "collectives", "jobs", "transfers", "probes", "ports", "buffers")

@@ -13,12 +13,12 @@ from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.interface import LINK_CLASSES, NEVER
 from rdmacc.probes import Probe
 from rdmacc.results.summary import Transport, counts_of
 from rdmacc.rules.progress import HAS_WAITED, NO_ROUTE, NO_ROUTE_BACK
 from rdmacc.show.timeline import merged
-from rdmacc.typed import typed
 
 __all__ = ["Frames"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.engine.trace import TRIMMED
-from rdmacc.explain.follower import FATES, Follower
 from rdmacc.interface import KIND_NAMES, PAUSE
+from rdmacc.results.explain.follower import FATES, Follower
 
 if TYPE_CHECKING:
     from rdmacc.results.result import Result

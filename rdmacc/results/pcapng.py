@@ -33,9 +33,9 @@ import numpy.typing as npt
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.errors import ConfigError, unknown, written
+from rdmacc.errors.typed import typed
 from rdmacc.interface import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
 from rdmacc.show.bar import Bar
-from rdmacc.typed import typed
 from rdmacc.workload.frame import checked_whole
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.results.activity import draw_step, natural
 from rdmacc.results.animation import Animation
 from rdmacc.results.ladder import draw_ladder
 from rdmacc.results.summary import slowdown_by_size
 from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, log_axes, new_axes, style, value_unit
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_size, format_time, time_ps
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class ResultPlots:
     @typed
     def explain(self, flow: Hashable, ax: Axes | None = None) -> Axes:
         """Draw where a message's time went, by its label: a bar coloured by kind, and below it a row for each port."""
-        from rdmacc.explain.drawing import draw_explanation
+        from rdmacc.results.explain.drawing import draw_explanation
 
         return draw_explanation(self._result.explain(flow), ax)
 
@@ -244,7 +244,7 @@ class ResultPlots:
         ConfigError
             If no message is delivered, there would be no bar, or the run cannot be repeated.
         """
-        from rdmacc.explain.drawing import by_size, draw_time_spent
+        from rdmacc.results.explain.drawing import by_size, draw_time_spent
 
         if by not in ("size", "job"):
             raise unknown("by", by, ("size", "job"))

@@ -13,17 +13,17 @@ import numpy.typing as npt
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
-from rdmacc.explain import Explanation
-from rdmacc.explain.recording import Recording
+from rdmacc.errors.typed import typed
 from rdmacc.interface import LINK_CLASSES
 from rdmacc.results.activity import to_perfetto
 from rdmacc.results.animation import Animation
 from rdmacc.results.citations import Citations, papers_of, provenance_of
+from rdmacc.results.explain import Explanation
+from rdmacc.results.explain.recording import Recording
 from rdmacc.results.folders import save
 from rdmacc.results.frames import Frames
 from rdmacc.results.summary import Summary, percentile, starting_in
 from rdmacc.rules.progress import NO_ROUTE, NO_ROUTE_BACK
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_time, time_ps
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import check_types, typed
 from rdmacc.probes import Probe
 from rdmacc.results.folders import FRAMES, KIND, read_folder
 from rdmacc.results.result import Result
 from rdmacc.results.summary import Summary
-from rdmacc.typed import check_types, typed
 from rdmacc.units import Quantity
 
 __all__ = ["SavedResult", "load"]

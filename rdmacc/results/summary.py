@@ -11,9 +11,9 @@ import pandas as pd
 
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.interface import HOST_NIC, LINK_CLASSES
 from rdmacc.show.tables import html_table, text_table
-from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time, time_ps
 
 __all__ = ["Summary"]

@@ -5,12 +5,12 @@ from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any
 
+from rdmacc.caching.lifetimes import Kept
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.lifetimes import Kept
+from rdmacc.errors.typed import typed
 from rdmacc.schemes.composition import Scheme, links_of
 from rdmacc.schemes.evidence import parameter_rows
 from rdmacc.schemes.tables import scheme_from
-from rdmacc.typed import typed
 
 SCHEMES: dict[str, Callable[[], Scheme]] = {}
 """Functions by scheme name; each creates the scheme with its default parameters."""

@@ -15,10 +15,10 @@ from rdmacc.interface.described import describes
 from rdmacc.interface.parameters import fields_of
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
 from rdmacc.schemes.evidence import parameter_rows
 from rdmacc.simulation import IS_QUIET
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.topology import Graph, completed, leaf_spine, star
 from rdmacc.units import format_rate, format_size, format_time, ps, time_ps
 from rdmacc.workload import messages

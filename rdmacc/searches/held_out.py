@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.searches.case import Case
 from rdmacc.searches.evaluate import Work
@@ -16,7 +17,6 @@ from rdmacc.searches.objectives import OBJECTIVES
 from rdmacc.show.bar import Bar
 from rdmacc.sweep.seeds import check_seed
 from rdmacc.topology.bounds import checked_count
-from rdmacc.typed import typed
 
 __all__ = ["HeldOut", "held_out"]
 

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from rdmacc.explain.explanation import Explanation
+from rdmacc.results.explain.explanation import Explanation
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.searches.case import Case

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from rdmacc.errors import ConfigError, SimulationError, not_installed, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.models.base import Model
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
@@ -21,7 +22,6 @@ from rdmacc.searches.space import Axis, axes_of
 from rdmacc.show.late_bar import LateBar
 from rdmacc.sweep.seeds import check_seed
 from rdmacc.topology.bounds import checked_count
-from rdmacc.typed import typed
 from rdmacc.workload.frame import checked_whole
 
 __all__ = ["Run", "Search", "search"]

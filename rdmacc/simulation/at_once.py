@@ -12,6 +12,7 @@ import networkx as nx
 from rdmacc.engine.plan import checked_seed, plan_of, setting_of
 from rdmacc.engine.select import give_back
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import named
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
@@ -20,7 +21,6 @@ from rdmacc.simulation.copies import resumed
 from rdmacc.simulation.running import Running, is_checked
 from rdmacc.simulation.stepwise import Simulation
 from rdmacc.topology.fabric import Fabric
-from rdmacc.typed import named
 from rdmacc.units import Quantity
 from rdmacc.workload.columns import is_list
 from rdmacc.workload.schedule import Workload

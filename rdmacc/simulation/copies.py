@@ -14,9 +14,9 @@ from rdmacc.engine.plan import checked_seed
 from rdmacc.engine.select import load_engine
 from rdmacc.engine.swap import check_swap
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
 from rdmacc.simulation.running import Running
-from rdmacc.typed import typed
 from rdmacc.units import time_ps
 
 _log = logging.getLogger(__name__)

@@ -19,11 +19,11 @@ from rdmacc.engine.sent import Completion, Sent, at_least_one_byte
 from rdmacc.engine.stalls import Progress, explain_stall, find_deadlock
 from rdmacc.engine.trace import ROW
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, SimulationError, StalledError
+from rdmacc.errors.typed import checked_flag
 from rdmacc.interface import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
-from rdmacc.typed import checked_flag
 from rdmacc.units import Quantity, format_size, time_ps
 
 _log = logging.getLogger(__name__)

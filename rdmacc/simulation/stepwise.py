@@ -16,6 +16,7 @@ from rdmacc.engine import checkpoints
 from rdmacc.engine.plan import make_plan
 from rdmacc.engine.sent import Completion
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import checked_flag, named, typed
 from rdmacc.faults import Fault
 from rdmacc.interface import NEVER
 from rdmacc.probes import Probe
@@ -24,7 +25,6 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation.copies import forked, loaded, save
 from rdmacc.simulation.running import Running, check_memory, is_checked
 from rdmacc.topology.fabric import Fabric
-from rdmacc.typed import checked_flag, named, typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.schedule import Workload
 

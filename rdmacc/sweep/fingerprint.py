@@ -28,8 +28,8 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
 from rdmacc.interface import NEVER
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import as_scheme
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.sources import installed_text, is_installed, is_standard, own_text, patched, user_sources
 from rdmacc.sweep.processes import pickled
 from rdmacc.topology import Graph

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.show.tables import html_table, text_table
-from rdmacc.typed import typed
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.units import format_time
 
 if TYPE_CHECKING:

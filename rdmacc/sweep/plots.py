@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.results.summary import half_width, slowdown_by_size
 from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf, draw_spread, log_axes
 from rdmacc.sweep.study_tables import in_words
-from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

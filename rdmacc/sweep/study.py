@@ -21,6 +21,7 @@ import pandas as pd
 
 from rdmacc.engine.select import check_threads, why_not_compiled
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import checked_flag, named, typed
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.folders import read_folder, write_folder
@@ -56,7 +57,6 @@ from rdmacc.sweep.study_tables import (
 )
 from rdmacc.sweep.workers import Failed, check_executor, default_jobs
 from rdmacc.topology import Graph
-from rdmacc.typed import checked_flag, named, typed
 from rdmacc.units import Quantity
 from rdmacc.workload.columns import is_list
 

@@ -19,9 +19,9 @@ from rdmacc.errors import ConfigError, reason_of, unknown
 from rdmacc.interface import LINK_CLASSES
 from rdmacc.results.result import Result
 from rdmacc.results.summary import Transport, counts_of, percentile, starting_in
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
 from rdmacc.simulation import IS_QUIET
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.sweep.workers import Failed
 from rdmacc.workload.columns import is_list, is_missing

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.explain import Explanation
+from rdmacc.results.explain import Explanation
 from rdmacc.results.summary import half_width
 from rdmacc.show.style import value_unit
 from rdmacc.show.tables import Tabular
@@ -128,7 +128,7 @@ class StudyExplanation(Tabular):
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; default: a new figure.
         """
-        from rdmacc.explain.drawing import draw_time_spent
+        from rdmacc.results.explain.drawing import draw_time_spent
 
         groups = [scheme for scheme, ones in self.explained.items() for _ in ones]
         return draw_time_spent([one for ones in self.explained.values() for one in ones], groups, "scheme", ax)

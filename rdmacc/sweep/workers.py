@@ -17,10 +17,10 @@ import pandas as pd
 from rdmacc.engine.select import give_back, why_not_compiled
 from rdmacc.errors import ConfigError, reason_of
 from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import IS_QUIET, Simulation, is_checked
 from rdmacc.simulation.copies import resumed
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.sources import patched, user_sources
 from rdmacc.sweep.fingerprint import PointLike, UncertainError, code_of, is_users
 from rdmacc.sweep.processes import Processes, finished

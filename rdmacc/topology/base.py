@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import networkx as nx
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.topology.bounds import (
     SLOWEST_BPS,
     check_rate,
@@ -16,7 +17,6 @@ from rdmacc.topology.bounds import (
     default_buffer_bytes,
     is_whole,
 )
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, size_bytes
 
 if TYPE_CHECKING:

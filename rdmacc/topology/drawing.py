@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.show.style import COLOURS, new_axes, note, style
 from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.topology.measures import describe
 from rdmacc.topology.routes import node_levels
-from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:

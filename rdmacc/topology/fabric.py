@@ -20,9 +20,9 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.caching.lifetimes import Kept, content_of, frozen
 from rdmacc.errors import ConfigError
 from rdmacc.interface import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
-from rdmacc.lifetimes import Kept, content_of, frozen
 from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, in_order, ports_of, routes_of, rows_of
 

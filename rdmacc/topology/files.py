@@ -21,10 +21,10 @@ from xml.etree.ElementTree import ParseError
 import networkx as nx
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.interface.described import describes
 from rdmacc.topology.base import NODE_ATTRIBUTES, Graph, add_host, add_link, completed, validate
 from rdmacc.topology.bounds import checked_delay, checked_rate
-from rdmacc.typed import typed
 from rdmacc.units import ps
 
 _KNOWN = {"rate": "rate_bps", "delay": "delay_ps"}

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.show.tables import html_table, text_table
 from rdmacc.topology.base import Graph, completed, hosts, port_rate_bps, validate
 from rdmacc.topology.base_times import longest_ps, packet_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import in_order, levels_of
 from rdmacc.topology.ways import has_equal_ways, hops_of
-from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time
 
 _MOST_BYTES = 2**40

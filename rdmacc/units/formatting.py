@@ -5,7 +5,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from numbers import Integral, Rational
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import typed
+from rdmacc.errors.typed import typed
 from rdmacc.units.parsing import EXACT, Number
 
 _MOST_DIGITS = EXACT.prec

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import checked_flag
+from rdmacc.errors.typed import checked_flag
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.compose import combine

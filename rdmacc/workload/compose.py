@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.topology.base import Graph
 from rdmacc.topology.direct import dragonfly_route
-from rdmacc.typed import typed
 from rdmacc.workload.checks import positions
 from rdmacc.workload.columns import no_delays, split_ids
 from rdmacc.workload.frame import PERIOD, Host, Hosts, checked_whole, host_names, messages, stream

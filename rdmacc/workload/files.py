@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError, unknown, written
-from rdmacc.typed import typed
+from rdmacc.errors.typed import typed
 from rdmacc.workload.columns import is_list, is_missing, row_error, split_ids
 from rdmacc.workload.frame import COLUMNS, COMPUTATION_COLUMNS, messages
 from rdmacc.workload.paths import PATH_COLUMNS, node_names

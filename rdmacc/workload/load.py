@@ -22,11 +22,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors.typed import typed
 from rdmacc.interface import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology import Graph
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.routes import levels_of
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
 from rdmacc.workload.columns import Int64s

@@ -30,9 +30,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import typed
 from rdmacc.interface import OptionalSize, Parameters, Rate, Time, param
 from rdmacc.interface.described import describes
-from rdmacc.typed import typed
 from rdmacc.units import Quantity, size_bytes, time_ps
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import MOST_OF_ANYTHING, Host, Hosts, Objects, as_objects, checked_hosts

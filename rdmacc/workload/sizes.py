@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import named, typed
+from rdmacc.errors.typed import named, typed
 from rdmacc.units import Quantity, format_size, size_bytes
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import check_types
 from rdmacc.interface import Parameters, param
-from rdmacc.typed import check_types
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Hosts, Objects, as_objects, checked_hosts
 from rdmacc.workload.nccl import Nccl, Ready, expand

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import rdmacc
+from rdmacc.caching.lifetimes import Kept
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
 from rdmacc.engine.compiled.machine_code.units import CHECKED, names_in, part_of
 from rdmacc.engine.compiled.tables.layout import PACKET, Layout, packet_with
 from rdmacc.interface import Float, Int, Record
-from rdmacc.lifetimes import Kept
 
 MODULE = """
 FACTOR = {factor}

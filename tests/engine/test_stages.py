@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdmacc
+from rdmacc.caching.lifetimes import Kept
 from rdmacc.engine import select
 from rdmacc.engine.plan import make_plan
 from rdmacc.engine.work import Work, work_on
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import reach
 from rdmacc.interface import Component, Float, Int, Record
-from rdmacc.lifetimes import Kept
 from rdmacc.topology import fabric
 from rdmacc.workload.checks import checked
 

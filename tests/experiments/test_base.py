@@ -10,7 +10,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, Claim, Experiment, Outcome, Point, register_experiment
 from rdmacc.experiments.framework.bands import AtLeast, AtMost
 from rdmacc.experiments.framework.claim import Measured, NotJudged
-from rdmacc.scenario import Scenario
+from rdmacc.simulation.scenario import Scenario
 from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, tidy, wide
 from tests.support import refused
 

@@ -9,7 +9,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.explain.walk import KINDS
+from rdmacc.results.explain.walk import KINDS
 from rdmacc.simulation import running
 from tests.support import refused
 

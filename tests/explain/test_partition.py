@@ -10,8 +10,8 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError, HandlerError, SimulationError
-from rdmacc.explain import Explanation
-from rdmacc.explain.walk import KINDS
+from rdmacc.results.explain import Explanation
+from rdmacc.results.explain.walk import KINDS
 from rdmacc.schemes import SCHEMES
 from tests.engine.scenarios import WIDENED, Scenario, draw, on_planes, with_computation
 

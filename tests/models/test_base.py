@@ -25,7 +25,7 @@ from rdmacc.models.rcc_stability import RccLoop, RccMarginSurface, tune
 from rdmacc.models.rcp import RcpFluid
 from rdmacc.models.ren_figures import RenQueue, RenRate, RenUtilisation
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid
-from rdmacc.scenario import Scenario
+from rdmacc.simulation.scenario import Scenario
 from tests.support import refused
 
 MODELS = [

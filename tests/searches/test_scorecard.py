@@ -12,7 +12,7 @@ import rdmacc
 from rdmacc import Case, ConfigError
 from rdmacc.cli import scorecard as command
 from rdmacc.cli.main import app
-from rdmacc.explain.walk import KINDS
+from rdmacc.results.explain.walk import KINDS
 from rdmacc.schemes.registry import SCHEMES
 from rdmacc.searches import case, scorecard
 from rdmacc.searches.objectives import OBJECTIVES

@@ -296,8 +296,8 @@ def test_a_script_computes_in_processes(text, warning, tmp_path):
 @pytest.mark.parametrize(
     ("payload", "source", "reason"),
     [
-        (b"rdmacc.scenario", None, None),
-        (b"rdmacc.scenario", "run()", None),
+        (b"rdmacc.simulation.scenario", None, None),
+        (b"rdmacc.simulation.scenario", "run()", None),
         (b"__main__ Half", "run()", "x.py"),
         (b"__main__ Half", 'if __name__ == "__main__":\n    run()', None),
         (b"__main__ Half", None, "not in a file"),

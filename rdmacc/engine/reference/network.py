@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from rdmacc.caching.lifetimes import uncollected
 from rdmacc.engine.fault_events import Told, told
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
@@ -31,7 +32,6 @@ from rdmacc.errors import ConfigError, HandlerError, RdmaccError
 from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import limits_of
 from rdmacc.interface import DATA_CLASS, NEVER, NUM_CLASSES, PAUSE, RESUME
-from rdmacc.lifetimes import uncollected
 from rdmacc.rules import *
 from rdmacc.schemes import Scheme
 from rdmacc.topology.fabric import Fabric

@@ -31,9 +31,9 @@ import numpy as np
 import platformdirs
 from llvmlite import binding
 
+from rdmacc.caching.lifetimes import uncollected
 from rdmacc.engine.compiled.machine_code.units import INTERFACE
 from rdmacc.errors import ConfigError
-from rdmacc.lifetimes import uncollected
 from rdmacc.sources import own_text, patched
 
 _log = logging.getLogger(__name__)
@@ -47,8 +47,8 @@ _KEY_BYTES = 32
 _SIGNATURE_BYTES = 64
 
 _COUNTED = (
-    "engine/compiled/", "engine/records.py", "engine/trace.py", "errors.py", "handlers/", "interface/", "lifetimes.py",
-    "rules/", "sources.py", "typed.py", "units/",
+    "caching/", "engine/compiled/", "engine/records.py", "engine/trace.py", "errors/", "handlers/", "interface/",
+    "rules/", "sources.py", "units/",
 )  # fmt: skip
 """Sources that the compilation depends on, or whose constants end up in the machine code."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rdmacc.caching.lifetimes import Kept
 from rdmacc.engine.compiled.kernel import rules  # registers the functions of `interface.bits` and `interface.chance`
 from rdmacc.engine.compiled.machine_code import units
 from rdmacc.engine.compiled.machine_code.address import record_at
@@ -27,7 +28,6 @@ from rdmacc.handlers.hooks import Call, Slot
 from rdmacc.handlers.writing import HookWriter
 from rdmacc.interface import HOOKS, RECORD_KINDS, Component, record_dtype
 from rdmacc.interface.component import OWNERS
-from rdmacc.lifetimes import Kept
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme

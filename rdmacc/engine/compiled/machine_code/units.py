@@ -17,11 +17,11 @@ import numba
 from llvmlite import binding
 from numba import types
 
+from rdmacc.caching.lifetimes import Kept
 from rdmacc.engine.compiled.machine_code import numba_public
 from rdmacc.engine.compiled.machine_code.numba_public import NotCompiledError, signature_of
 from rdmacc.handlers import NATIVE, bytecode_of, content_hash, outside
 from rdmacc.interface.parameters import number_of
-from rdmacc.lifetimes import Kept
 
 __all__ = [
     "CHECKED", "INTERFACE", "OVERLOAD", "MachineCode", "NotCompiledError", "Part", "cold", "object_code",

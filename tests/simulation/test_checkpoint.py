@@ -16,8 +16,8 @@ from rdmacc.engine import checkpoints
 from rdmacc.errors import ConfigError
 from rdmacc.simulation.copies import Regular
 from rdmacc.units import ps
-from tests.live.test_fork import same, work
-from tests.live.test_sending import TIMES, apply, network
+from tests.simulation.test_fork import same, work
+from tests.simulation.test_sending import TIMES, apply, network
 from tests.support import refused
 
 WORK = rdmacc.random_pairs(network("leaf-spine"), 4000, "60kB", jitter="200ms", seed=1)

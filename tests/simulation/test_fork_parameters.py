@@ -8,8 +8,8 @@ import rdmacc
 from rdmacc.engine.compiled import engine as compiled_engine
 from rdmacc.units import ps
 from rdmacc.workload import open_work
-from tests.live.test_fork import same, work
-from tests.live.test_sending import TIMES, apply, network
+from tests.simulation.test_fork import same, work
+from tests.simulation.test_sending import TIMES, apply, network
 from tests.support import refused
 
 

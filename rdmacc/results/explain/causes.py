@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rdmacc.engine.trace import ARRIVED
-from rdmacc.explain.recording import Hop, Recording
-from rdmacc.explain.walk import GRANT, NIC, OWN_RATE, OWN_WINDOW, PAUSED, QUEUE, RECEIVER, RECOVERY, START, Span
 from rdmacc.interface import CNP, DATA, KIND_NAMES, PAUSE
+from rdmacc.results.explain.recording import Hop, Recording
+from rdmacc.results.explain.walk import GRANT, NIC, OWN_RATE, OWN_WINDOW, PAUSED, QUEUE, RECEIVER, RECOVERY, START, Span
 
 _CUT = 0.99
 """A rate below this share of the previous one counts as a cut."""

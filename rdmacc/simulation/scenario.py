@@ -21,15 +21,16 @@ import tomli_w
 
 from rdmacc.engine.select import give_back
 from rdmacc.errors import ConfigError, written
+from rdmacc.errors.typed import check_types, typed
 from rdmacc.faults import Fault
 from rdmacc.interface import Named
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.schemes.tables import scheme_from, scheme_table_of
-from rdmacc.simulation import Simulation, simulate_many
+from rdmacc.simulation.at_once import simulate_many
+from rdmacc.simulation.stepwise import Simulation
 from rdmacc.topology import Graph, completed, validate
-from rdmacc.typed import check_types, typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload import messages
 from rdmacc.workload.frame import OPEN, open_work

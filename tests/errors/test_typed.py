@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from rdmacc.errors import ConfigError
-from rdmacc.typed import typed
+from rdmacc.errors.typed import typed
 from rdmacc.units import Quantity
 from tests.support import refused
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rdmacc.engine.trace import ARRIVED
-from rdmacc.explain.recording import Hop, Ints, Recording
 from rdmacc.interface import ACK, CREDIT, DATA, NAK, REQUEST, RETURN
+from rdmacc.results.explain.recording import Hop, Ints, Recording
 from rdmacc.rules import FREE, NO_CREDIT, NOTHING, RATE, WINDOW
 
 KINDS = (

@@ -9,12 +9,12 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from rdmacc.engine.plan import Plan
-from rdmacc.explain import walk
-from rdmacc.explain.causes import Cause, Causes
+from rdmacc.results.explain import walk
+from rdmacc.results.explain.causes import Cause, Causes
 from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
-    from rdmacc.explain.explanation import Explanation
+    from rdmacc.results.explain.explanation import Explanation
 
 _TOLD = 0.04
 """Kinds with a smaller share of the time appear only in the table."""

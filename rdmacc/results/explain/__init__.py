@@ -4,6 +4,6 @@
 to its start; `causes` finds what caused each delay, and where pauses came from; `words` writes the paragraph.
 """
 
-from rdmacc.explain.explanation import Explanation
+from rdmacc.results.explain.explanation import Explanation
 
 __all__ = ["Explanation"]

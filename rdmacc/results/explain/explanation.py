@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.engine.outcome import RunOutcome
-from rdmacc.explain.causes import Cause, Causes
-from rdmacc.explain.recording import Recording
-from rdmacc.explain.walk import KINDS, Span, Walk
-from rdmacc.explain.words import paragraph
+from rdmacc.results.explain.causes import Cause, Causes
+from rdmacc.results.explain.recording import Recording
+from rdmacc.results.explain.walk import KINDS, Span, Walk
+from rdmacc.results.explain.words import paragraph
 from rdmacc.show.tables import html_table, text_table
 from rdmacc.units import format_time
 

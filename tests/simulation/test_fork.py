@@ -14,7 +14,7 @@ from rdmacc.engine.compiled.tables import memory
 from rdmacc.schemes import SCHEMES
 from rdmacc.units import ps
 from rdmacc.workload import open_work
-from tests.live.test_sending import TIMES, apply, network
+from tests.simulation.test_sending import TIMES, apply, network
 from tests.support import refused
 
 FAULTS = [rdmacc.Loss(data=0.01)]

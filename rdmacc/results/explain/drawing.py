@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdmacc.explain.walk import KINDS, RECOVERY
+from rdmacc.results.explain.walk import KINDS, RECOVERY
 from rdmacc.show.style import canvas, time_unit
 from rdmacc.units import format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rdmacc.explain.explanation import Explanation
+    from rdmacc.results.explain.explanation import Explanation
 
 COLOURS = dict(zip(KINDS, (
     "#F0E442", "#0072B2", "#56B4E9", "#E69F00", "#CC79A7", "#009E73", "#000000", "#C8C8C8", "#808080", "#FFFFFF",

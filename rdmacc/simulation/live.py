@@ -25,13 +25,13 @@ import pandas as pd
 import simpy
 
 from rdmacc.errors import ConfigError
+from rdmacc.errors.typed import named
 from rdmacc.faults import Fault
 from rdmacc.interface import NEVER
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme
-from rdmacc.simulation import Simulation
-from rdmacc.typed import named
+from rdmacc.simulation.stepwise import Simulation
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.frame import open_work
 

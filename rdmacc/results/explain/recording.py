@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.caching.lifetimes import uncollected
 from rdmacc.engine.fault_events import DOWN, UP
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, QUEUED, RELEASED, SENT, STOPPED
-from rdmacc.explain.follower import Follower
 from rdmacc.interface import DATA, NEVER, PAUSE, RESUME
-from rdmacc.lifetimes import uncollected
+from rdmacc.results.explain.follower import Follower
 from rdmacc.rules.pacing import NOTHING
 from rdmacc.units import transmission_ps
 

@@ -1,0 +1,1 @@
+"""What results that are kept depend on, and how long they live."""
