@@ -18,6 +18,6 @@ Each is a frozen dataclass of parameters with ``solve()`` or ``evaluate()``, whi
 of them sliders in a notebook.
 """
 
-from rdmacc.sources import lazy_names
+from rdmacc.caching.sources import lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

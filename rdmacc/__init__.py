@@ -8,7 +8,7 @@
 4
 """
 
-from rdmacc.sources import lazy_names  # must come first: it records the text of every later import
+from rdmacc.caching.sources import lazy_names  # must come first: it records the text of every later import
 
 from rdmacc import presets as presets  # isort: skip - they register the schemes
 

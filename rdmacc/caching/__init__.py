@@ -1,1 +1,1 @@
-"""What results that are kept depend on, and how long they live."""
+"""What the keys of stored results depend on, and how long results are kept in memory."""

@@ -30,12 +30,12 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology, workload
+from rdmacc.caching.sources import git_commit
 from rdmacc.clusters.cluster import cluster
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.schemes import SCHEMES
 from rdmacc.show.tables import table
 from rdmacc.simulation import Simulation, simulate
-from rdmacc.sources import git_commit
 from rdmacc.units import format_size, size_bytes
 
 MESSAGE_BYTES = size_bytes("1MB")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
+from rdmacc.caching.sources import run_file
 from rdmacc.cli.commands import check_folder, text_of
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import SCHEMES
@@ -18,7 +19,6 @@ from rdmacc.searches.held_out import held_out
 from rdmacc.searches.scorecard import GRADES, grade, rows_of, shown
 from rdmacc.show.style import PAGE, style
 from rdmacc.show.tables import filled, table
-from rdmacc.sources import run_file
 from rdmacc.units import format_rate
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from rdmacc.caching.sources import own_text
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
 from rdmacc.schemes import Scheme
-from rdmacc.sources import own_text
 
 _MAGIC = b"rdmacc checkpoint 1\n"
 _UNUSED = "cli/", "explorer/", "show/", "experiments/", "models/"

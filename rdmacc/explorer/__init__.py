@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from rdmacc.caching.sources import run_file
 from rdmacc.errors import ConfigError, not_installed
 from rdmacc.explorer.setup import Setup
-from rdmacc.sources import run_file
 
 __all__ = ["Setup", "explore", "page", "serve"]
 

@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
+from rdmacc.caching.sources import is_installed, is_own, is_standard
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.language import NATIVE
 from rdmacc.handlers.source import MISSING, bytecode_of, cell_content
-from rdmacc.sources import is_installed, is_own, is_standard
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
 _LIBRARIES = ("numpy", "numba", "scipy")  # their versions are part of both keys, as Python's is

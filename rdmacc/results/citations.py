@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rdmacc.caching.sources import git_commit
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.schemes import Scheme, scheme_table
-from rdmacc.sources import git_commit
 
 
 @dataclass(frozen=True)

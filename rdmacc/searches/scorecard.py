@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from rdmacc.caching.sources import git_commit
 from rdmacc.results.explain.explanation import Explanation
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
@@ -31,7 +32,6 @@ from rdmacc.searches.case import Case
 from rdmacc.searches.evaluate import Run, Work, measures_of
 from rdmacc.searches.objectives import OBJECTIVES, fair_ps, fct_ps
 from rdmacc.searches.search import Search, search
-from rdmacc.sources import git_commit
 from rdmacc.sweep.fingerprint import versions
 from rdmacc.sweep.store import write_table
 from rdmacc.units import format_rate, format_size

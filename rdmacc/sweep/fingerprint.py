@@ -4,7 +4,7 @@ Three parts of the code count, so that stored rows are never stale. First, the t
 Second, the content of the user's functions and classes at run time: the experiment, the parts of the scenario, and
 everything they reach (`rdmacc.handlers.content`). Third, for a user's experiment, the text of every user module that
 the computing process had imported: the store keeps it with the rows, and checks that it is unchanged
-(`rdmacc.sources.are_current`).
+(`rdmacc.caching.sources.are_current`).
 """
 
 import dataclasses
@@ -25,12 +25,12 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from rdmacc.caching.sources import installed_text, is_installed, is_standard, own_text, patched, user_sources
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
 from rdmacc.interface import NEVER
 from rdmacc.schemes import as_scheme
 from rdmacc.simulation.scenario import Scenario
-from rdmacc.sources import installed_text, is_installed, is_standard, own_text, patched, user_sources
 from rdmacc.sweep.processes import pickled
 from rdmacc.topology import Graph
 from rdmacc.units import time_ps

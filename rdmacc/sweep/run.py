@@ -21,10 +21,10 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from rdmacc.caching.sources import git_commit, user_sources
 from rdmacc.engine.select import ENGINES, check_threads
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.show.bar import Bar
-from rdmacc.sources import git_commit, user_sources
 from rdmacc.sweep.fingerprint import PointLike, identify
 from rdmacc.sweep.processes import Processes, pickled, refers_to_script, why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds

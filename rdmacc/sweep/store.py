@@ -19,8 +19,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rdmacc.caching.sources import are_current
 from rdmacc.errors import ConfigError
-from rdmacc.sources import are_current
 from rdmacc.sweep.tidy import check_table, typed
 
 __all__ = ["Store", "default_folder", "read_table"]

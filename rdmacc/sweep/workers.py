@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from rdmacc.caching.sources import patched, user_sources
 from rdmacc.engine.select import give_back, why_not_compiled
 from rdmacc.errors import ConfigError, reason_of
 from rdmacc.results.result import Result
@@ -21,7 +22,6 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import IS_QUIET, Simulation, is_checked
 from rdmacc.simulation.copies import resumed
 from rdmacc.simulation.scenario import Scenario
-from rdmacc.sources import patched, user_sources
 from rdmacc.sweep.fingerprint import PointLike, UncertainError, code_of, is_users
 from rdmacc.sweep.processes import Processes, finished
 from rdmacc.sweep.tidy import check_table
@@ -69,7 +69,7 @@ class Computed:
     effort: dict[str, Any]
     """`wall_s`, `engines`, `packet_hops` and `simulated_ps`."""
     sources: Mapping[str, str | None] | None = None
-    """The text of the user's modules, for a user's experiment; see `rdmacc.sources.user_sources`."""
+    """The text of the user's modules, for a user's experiment; see `rdmacc.caching.sources.user_sources`."""
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def write(folder: Path, kind: str, number: int) -> None:
 def run(folder: Path, store: Path, number: int) -> dict[str, object]:
     """Execute the script in this process; return the results of sweep and study, and whether they were stored."""
     import rdmacc
-    from rdmacc import sources
+    from rdmacc.caching import sources
     from rdmacc.sweep import sweep
 
     os.environ["RDMACC_TEST_K"] = str(number)

@@ -6,13 +6,13 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+from rdmacc.caching.sources import patched, taint
 from rdmacc.engine.compiled.kernel import loop as kernel
 from rdmacc.engine.compiled.kernel.messages import add_message
 from rdmacc.engine.compiled.kernel.windows import run_windows
 from rdmacc.engine.compiled.machine_code.address import IN_TIME, PLAIN, SILENT
 from rdmacc.engine.compiled.machine_code.cache import cache_folder, is_kept, kept
 from rdmacc.engine.compiled.machine_code.units import MachineCode, object_code
-from rdmacc.sources import patched, taint
 
 _log = logging.getLogger(__name__)
 

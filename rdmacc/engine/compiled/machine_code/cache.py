@@ -32,9 +32,9 @@ import platformdirs
 from llvmlite import binding
 
 from rdmacc.caching.lifetimes import uncollected
+from rdmacc.caching.sources import own_text, patched
 from rdmacc.engine.compiled.machine_code.units import INTERFACE
 from rdmacc.errors import ConfigError
-from rdmacc.sources import own_text, patched
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ _SIGNATURE_BYTES = 64
 
 _COUNTED = (
     "caching/", "engine/compiled/", "engine/records.py", "engine/trace.py", "errors/", "handlers/", "interface/",
-    "rules/", "sources.py", "units/",
+    "rules/", "units/",
 )  # fmt: skip
 """Sources that the compilation depends on, or whose constants end up in the machine code."""
 

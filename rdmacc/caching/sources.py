@@ -23,7 +23,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 """The folder of `rdmacc`."""
 
 _ROOT = "rdmacc"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rdmacc
-from rdmacc import sources
+from rdmacc.caching import sources
 from rdmacc.engine.compiled.machine_code import cache
 
 COMPILED = "engine/compiled"
@@ -21,7 +21,7 @@ COMPILED = "engine/compiled"
 def scratch(tmp_path):
     """A copy of the package that tests may change; its `__init__` imports little."""
     shutil.copytree(sources.PACKAGE, tmp_path / "rdmacc", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "rdmacc" / "__init__.py").write_text("from rdmacc import sources\n")
+    (tmp_path / "rdmacc" / "__init__.py").write_text("from rdmacc.caching import sources\n")
     return tmp_path
 
 
