@@ -171,7 +171,7 @@ def _numbers(*fields: str) -> Any:
 
 
 class _Run(Record):
-    """The clock and the event queue."""
+    """The clock, the event queue, and the tables' addresses."""
 
     now_ps = Int()
     unfinished = Int()
@@ -202,60 +202,101 @@ class _Run(Record):
     node_free = Int(-1)
     node_used = Int(doc="rows ever used")
     event_capacity = Int(doc="of heap and nodes, each")
-
-
-_Addresses: Any = _numbers(
-    "packets", "packet_bytes", "packet_capacity", "free_count", "header_offset", "messages", "message_bytes",
-    "qps", "qp_bytes", "hosts", "host_bytes", "ports", "port_bytes", "backlogs", "ingresses", "switches",
-    "switch_bytes", "attach", "attachments", "n_attachments", "last_port", "route_ports", "starts", "n_starts",
-    "next_start", "dependent_first", "dependents", "dependent_delays", "n_messages", "has_dependents",
-    "member_first", "member_count", "members", "qps_to_first", "qps_to", "watches", "n_watches", "samples",
-    "sample_count", "sample_capacity", "traces", "trace_count", "trace_capacity", "clock_jitter_ps",
-    "reserve_events",
-)  # fmt: skip
-
-
-class _Tables(_Addresses):
-    """Addresses and sizes of tables, those without a remark first."""
-
+    packets = Int()
+    packet_bytes = Int()
+    packet_capacity = Int()
     packet_count = Int(doc="rows ever used")
     free_head = Int(-1)
+    free_count = Int()
     notice_packet = Int(doc="a fresh packet for a notice, which few arrivals need; -1 for none")
     packet_template = Int(doc="address of a packet's row of defaults")
+    header_offset = Int()
     header_words = Int(doc="8-byte words of headers")
+    messages = Int()
+    message_bytes = Int()
+    qps = Int()
+    qp_bytes = Int()
+    hosts = Int()
+    host_bytes = Int()
+    ports = Int()
+    port_bytes = Int()
+    backlogs = Int()
+    ingresses = Int()
+    switches = Int()
+    switch_bytes = Int()
+    attach = Int()
+    attachments = Int()
+    n_attachments = Int()
     prefetch_depth = Int(
         doc="how far ahead memory is asked for: 0 not at all, 1 for the next event, 2 for those after it too"
     )
+    last_port = Int()
     routes = Int(doc="see ROUTE_SHIFT")
+    route_ports = Int()
+    starts = Int()
+    n_starts = Int()
+    next_start = Int()
     n_ready = Int(doc="messages, in the order of their starts, whose queue pairs exist")
+    dependent_first = Int()
+    dependents = Int()
+    dependent_delays = Int()
     computation = Int(doc="rows of computation; their numbers follow those of the messages")
+    n_messages = Int()
     hash_as = Int(doc="messages by whose numbers ECMP hashes each; 0 if its own")
+    has_dependents = Int()
+    member_first = Int()
+    member_count = Int()
+    members = Int()
+    qps_to_first = Int()
+    qps_to = Int()
+    watches = Int()
+    n_watches = Int()
     n_changes = feature(Int(doc="watches of every change"))
+    samples = Int()
+    sample_count = Int()
+    sample_capacity = Int()
     has_trace = Int(doc="1 if rows are kept for explanations only, 2 if all are")
     explains = Int(doc="1 if the trace has what explains all messages, 2 if some")
+    traces = Int()
+    trace_count = Int()
+    trace_capacity = Int()
     scripts = Int(doc="rows of (message, kind, psn, nth, transmissions so far)")
     n_scripts = feature(Int())
     has_clocks = feature(Int())
+    clock_jitter_ps = Int()
     reserve_packets = Int(doc="packets that one event may need")
+    reserve_events = Int()
 
 
-_OfScheme: Any = _numbers(
-    "payload_bytes", "header_bytes", "ack_bytes", "cnp_bytes", "wire_bytes", "least_wire_bytes", "data_priority",
-    "ack_priority", "marks_at_nic", "symmetric_salt", "distance", "spray_counts", "flowlet_gap_ps",
-    "node_first_port", "is_srpt", "start_delay_ps", "wrr_first", "wrr_second", "lanes", "first_lane",
-    "trimmed_wire_bytes", "trimmed_priority", "control_limit_bytes", "credit_limit_bytes", "path_nodes",
-    "path_ports", "nic_ack_priority", "is_lossless", "xoff_bytes", "reserve_bytes", "xon_offset_bytes",
-    "frame_bytes", "limit_bytes", "params",
-)  # fmt: skip
-
-
-class SchemeNumbers(_OfScheme):
-    """Numbers of a scheme, those without a remark first."""
-
+class SchemeNumbers(Record):
+    payload_bytes = Int()
+    header_bytes = Int()
+    ack_bytes = Int()
+    cnp_bytes = Int()
+    wire_bytes = Int()
+    least_wire_bytes = Int()
+    data_priority = Int()
+    ack_priority = Int()
+    marks_at_nic = Int()
     routing = Int(doc="place in rdmacc.switch.queueing.ROUTINGS")
+    symmetric_salt = Int()
+    distance = Int()
+    spray_counts = Int()
+    flowlet_gap_ps = Int()
     flowlets = Int(doc="for each switch's row of routes: times of the last packets, and the choices for them")
+    node_first_port = Int()
+    is_srpt = Int()
+    start_delay_ps = Int()
     wrr_ratio = feature(Int())
+    wrr_first = Int()
+    wrr_second = Int()
+    lanes = Int()
+    first_lane = Int()
+    trimmed_wire_bytes = Int()
+    trimmed_priority = Int()
     has_limits = feature(Int())
+    control_limit_bytes = Int()
+    credit_limit_bytes = Int()
     credit_fraction = feature(Float())
     tick_ps = feature(Int())
     has_scanning_nics = feature(Int())
@@ -265,10 +306,20 @@ class SchemeNumbers(_OfScheme):
     skipped = Int(doc="sets of each message's packets that were not sent though later ones were")
     skipped_first = Int(doc="first word of each message's set")
     path_first = Int(doc="first step of each message's own path, there and back")
+    path_nodes = Int()
+    path_ports = Int()
     has_paths = feature(Int())
+    nic_ack_priority = Int()
     credit_burst_bytes = Float()
+    is_lossless = Int()
     alpha = Float()
+    xoff_bytes = Int()
+    reserve_bytes = Int()
+    xon_offset_bytes = Int()
+    frame_bytes = Int()
+    limit_bytes = Int()
     returns_headers = feature(Int())
+    params = Int()
     has_requests = Int(doc="1 if a handler of a sender asks for a packet that is not data")
     timers = Int(doc="rows of (deadline offset, handler address) for each record kind, and behind them their number")
 
@@ -298,7 +349,7 @@ class _Windows(Record):
     longest_events = Int(doc="on several threads: those of the thread that had most in each window")
 
 
-class KernelGlobals(_Run, _Tables, SchemeNumbers, _Hooks, _Totals, _Windows):
+class KernelGlobals(_Run, SchemeNumbers, _Hooks, _Totals, _Windows):
     """The kernel's globals."""
 
 
