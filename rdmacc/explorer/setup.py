@@ -13,12 +13,12 @@ import pandas as pd
 
 from rdmacc import faults, probes, topology, workload
 from rdmacc.caching.lifetimes import Kept
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.errors.typed import typed
 from rdmacc.interface import Parameters, param
 from rdmacc.results.result import Result
-from rdmacc.schemes import Scheme, scheme, scheme_table
-from rdmacc.simulation import simulate
+from rdmacc.schemes import SCHEMES, Scheme, scheme, scheme_table
+from rdmacc.simulation import simulate_many
 from rdmacc.topology import Graph
 
 NETWORKS = ("star", "dumbbell", "leaf-spine")
@@ -66,6 +66,9 @@ class Setup(Parameters):
             raise ConfigError("schemes", given, f"one to {MOST_SCHEMES} different schemes")
         if not isinstance(self.changes, Mapping) or not all(isinstance(one, Mapping) for one in self.changes.values()):
             raise ConfigError("changes", self.changes, "a mapping from scheme to parameters and values")
+        for name in self.changes:
+            if name not in SCHEMES:
+                raise unknown("changes", name, SCHEMES, "the name of a scheme")
 
     @cached_property
     def graph(self) -> Graph:
@@ -132,7 +135,8 @@ class Setup(Parameters):
     def _simulate(self, name: str, calls: list[_Call]) -> Result:
         watched, broken = ([call.make() for call in some] for some in (calls, self._faults()))
         given = self.graph, self.messages, self.scheme(name)
-        return simulate(*given, seed=self.seed, probes=watched, faults=broken, progress=False)
+        (result,) = simulate_many(*given, [self.seed], probes=watched, faults=broken)
+        return result
 
     def _end_ps(self) -> float:
         """Estimate when all messages will have arrived."""

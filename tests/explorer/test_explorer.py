@@ -187,6 +187,7 @@ def test_dragging_a_models_slider_changes_its_picture_and_its_python():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"changes": {"dcqnc": {"Dcqcn.g": 0.5}}}, "changes = 'dcqnc': must be the name of a scheme; did you"),
         ({"network": "ring"}, "network = 'ring'"), ({"work": "all"}, "work = 'all'"), ({"hosts": 2}, "hosts = 2"),
         ({"schemes": ()}, "schemes"), ({"load": 1.0}, "load = 1.0"), ({"host": 3}, "did you mean 'hosts'"),
     ],
