@@ -1,4 +1,4 @@
-"""How long objects live: a cache of pure functions' results by content, and a switch for the cycle collector.
+"""A cache of pure functions' results by content.
 
 Content means values and types, not identity, so an edited object has different content. Only plain values have
 comparable content: numbers, strings, tuples, lists, dicts, sets, and frozen dataclasses of these. A result of anything
@@ -6,13 +6,11 @@ else is computed again each time.
 """
 
 import dataclasses
-import gc
 import io
 import pickle
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -99,15 +97,3 @@ def frozen(owner: Any) -> Any:
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
     return owner
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Turn the cycle collector off while many objects are made, since it would scan them all. Also a decorator."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()

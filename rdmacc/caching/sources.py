@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import gc
 import hashlib
 import importlib.util
 import subprocess
@@ -22,6 +21,8 @@ from operator import attrgetter, is_not
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
+
+from rdmacc.caching import uncollected
 
 PACKAGE = Path(__file__).parents[1]
 """The folder of `rdmacc`."""
@@ -346,13 +347,8 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         is_module = place == package or any(f"{module}.".startswith(f"{own}.") for module in home.values())
         if place is None and not is_module:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        collects = gc.isenabled()
-        gc.disable()  # scanning a library's objects for garbage would take a sixth of the time to a first result
-        try:
+        with uncollected():  # scanning a library's objects would take a sixth of the time to a first result
             value: Any = import_module(own) if is_module else getattr(import_module(str(place)), name)
-        finally:
-            if collects:
-                gc.enable()
         setattr(sys.modules[package], name, value)
         return value
 

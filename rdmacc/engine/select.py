@@ -5,7 +5,8 @@ from functools import cache
 from numbers import Integral
 from typing import Any
 
-from rdmacc.caching.lifetimes import Kept, uncollected
+from rdmacc.caching import uncollected
+from rdmacc.caching.lifetimes import Kept
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from rdmacc.caching.lifetimes import uncollected
+from rdmacc.caching import uncollected
 from rdmacc.errors import ConfigError
 from rdmacc.errors.typed import typed
 from rdmacc.formats.files import File, described, hosts_of, line_of, read_text, whole

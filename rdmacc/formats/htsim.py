@@ -20,7 +20,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from rdmacc.caching.lifetimes import uncollected
+from rdmacc.caching import uncollected
 from rdmacc.errors import ConfigError, written
 from rdmacc.errors.typed import typed
 from rdmacc.faults import Fault

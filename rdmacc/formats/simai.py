@@ -13,7 +13,7 @@ that end in ``_EP`` use the expert groups, and those in ``_DP_EP`` the groups ac
 
 import pandas as pd
 
-from rdmacc.caching.lifetimes import uncollected
+from rdmacc.caching import uncollected
 from rdmacc.errors import ConfigError
 from rdmacc.errors.typed import typed
 from rdmacc.formats.files import File, Line, described, hosts_of, line_of, read_text, whole

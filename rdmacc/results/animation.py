@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.caching.lifetimes import uncollected
+from rdmacc.caching import uncollected
 from rdmacc.engine.trace import QUEUED, SENT
 from rdmacc.errors import ConfigError, written
 from rdmacc.errors.typed import typed

@@ -6,7 +6,7 @@ traceback. Most sweeps and studies use nothing from the script, so it is importe
 
 Loky (3.7) would not replace this module. A worker that dies fails all pending calls of its pool, as in the standard
 library; workers outlive a parent that is killed; scripts go to them as byte code, from which handlers cannot be
-compiled; and each pool imports rdmacc anew, for seconds.
+compiled; and each pool spends seconds importing rdmacc again.
 """
 
 import multiprocessing

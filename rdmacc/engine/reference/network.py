@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from rdmacc.caching.lifetimes import uncollected
+from rdmacc.caching import uncollected
 from rdmacc.engine.fault_events import Told, told
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.caching.lifetimes import uncollected
+from rdmacc.caching import uncollected
 from rdmacc.engine.fault_events import DOWN, UP
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, QUEUED, RELEASED, SENT, STOPPED

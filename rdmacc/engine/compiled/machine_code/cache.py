@@ -31,7 +31,7 @@ import numpy as np
 import platformdirs
 from llvmlite import binding
 
-from rdmacc.caching.lifetimes import uncollected
+from rdmacc.caching import uncollected
 from rdmacc.caching.sources import own_text, patched
 from rdmacc.engine.compiled.machine_code.units import INTERFACE
 from rdmacc.errors import ConfigError
